@@ -9,6 +9,7 @@ import {
   listPieces,
   listPlacedPieces,
   listSegmentsToLookAt,
+  markDead,
   markLookedAt,
   type PlacedPiece,
   placePieces,
@@ -117,7 +118,10 @@ async function writeSegment(deps: PackingDeps, pieces: AsyncIterable<SealedPiece
   await insertSegment(db.work, id, sizeBytes, now);
   await blobs.write(id, joined(parts, sizeBytes));
   for (let at = 0; at < placed.length; at += placedAtOnce) {
-    await placePieces(db.work, id, placed.slice(at, at + placedAtOnce));
+    if (await placePieces(db.work, id, placed.slice(at, at + placedAtOnce))) continue;
+    // This process stood still for so long that another one has removed the row, and with it all knowledge of the object.
+    await blobs.remove(id);
+    throw new Error(`Cannot use segment ${id}: it was given up meanwhile`);
   }
 }
 
@@ -149,9 +153,9 @@ export async function sweepSegments(deps: PackingDeps): Promise<number> {
     await blobs.remove(id);
     await removeSegment(db.work, id);
   }
-  await markLookedAt(db.work, idsOf(dead.filter(({ deadAt }) => deadAt === null)), now, now);
+  await markDead(db.work, idsOf(dead.filter(({ deadAt }) => deadAt === null)), now);
   for (const group of groups(living.filter(isHalfDead))) await writeSegment(deps, movedPieces(deps, group), now);
-  await markLookedAt(db.work, idsOf(living), now, null);
+  await markLookedAt(db.work, idsOf(living), now);
   return looked.length;
 }
 

@@ -91,19 +91,17 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
     async () => [{ value: await usageLag() }],
     "same",
   );
-  if (db.api.blobs !== undefined) {
-    const oldest = remembered(() => findOldestUnpacked(db.api), countedEveryMs);
-    metrics.gauge(
-      "inboxd_blobs_oldest_seconds",
-      "Age of the oldest raw mail or attachment that waits in the database to be moved to the object store (BLOBS); 0 if there is none",
-      async () => {
-        const sourceId = await oldest();
-        const ageMs = sourceId === undefined ? 0 : now().getTime() - instantOfId(sourceId).getTime();
-        return [{ value: Math.max(0, ageMs / 1000) }];
-      },
-      "same",
-    );
-  }
+  const oldest = remembered(async () => db.api.blobs && findOldestUnpacked(db.api), countedEveryMs);
+  metrics.gauge(
+    "inboxd_blobs_oldest_seconds",
+    "Age of the oldest raw mail or attachment that waits in the database to be moved to the object store; 0 if there is none, or without BLOBS",
+    async () => {
+      const sourceId = await oldest();
+      const ageMs = sourceId === undefined ? 0 : now().getTime() - instantOfId(sourceId).getTime();
+      return [{ value: Math.max(0, ageMs / 1000) }];
+    },
+    "same",
+  );
   metrics.gauge(
     "inboxd_database_up",
     "1 if the database answered the last query, else 0",

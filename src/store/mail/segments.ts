@@ -51,15 +51,15 @@ export interface LookedPiece extends PieceName {
 export function listPieces(db: Db, fromId: string, beforeId: string, limit: number): Promise<LookedPiece[]> {
   return query(
     db,
-    sql`select source_id as "sourceId", part, seq, case when waiting.is then null else octet_length(bytes) end as "sizeBytes"
+    sql`select source_id as "sourceId", part, seq, case when u.is_waiting then null else octet_length(bytes) end as "sizeBytes"
         from source_chunks c
-        cross join lateral (select exists (select from unparsed_mails u where u.source_id = c.source_id) as is) waiting
+        cross join lateral (select exists (select from unparsed_mails where source_id = c.source_id) as is_waiting) u
         where source_id >= ${fromId} and source_id < ${beforeId}
         order by source_id, part, seq limit ${limit}`,
   );
 }
 
-/** Finds the oldest source from `fromId` on with a piece in the database. Undefined if there is none. */
+/** Finds the oldest source that is not packed yet, behind those that packing has seen. Undefined if there is none. */
 export async function findOldestUnpacked(db: Db): Promise<string | undefined> {
   const [oldest] = await query<{ sourceId: string }>(
     db,
@@ -102,9 +102,9 @@ export interface PlacedPiece extends PieceName {
 
 /**
  * Gives pieces their place in a segment, and deletes their bytes from the database. Pieces that were deleted or packed meanwhile are left
- * out. Throws if the segment was given up meanwhile. It locks in the order of ids, as `shares.ts` does, so that the two cannot deadlock.
+ * out. Returns false and changes nothing if the segment was given up meanwhile. It locks in the order of ids, as `shares.ts` does, so that the two cannot deadlock.
  */
-export async function placePieces(db: Db, segmentId: string, pieces: readonly PlacedPiece[]): Promise<void> {
+export async function placePieces(db: Db, segmentId: string, pieces: readonly PlacedPiece[]): Promise<boolean> {
   const froms = pieces.map(({ from }) => from);
   const ats = pieces.map(({ segmentAt }) => segmentAt);
   const sizes = pieces.map(({ sealedBytes }) => sealedBytes);
@@ -112,9 +112,9 @@ export async function placePieces(db: Db, segmentId: string, pieces: readonly Pl
   const names = pieces.map(({ sourceId }) => sourceId);
   const parts = pieces.map(({ part }) => part);
   const seqs = pieces.map(({ seq }) => seq);
-  await transaction(db, async (tx) => {
+  return transaction(db, async (tx) => {
     const segment = await query(tx, sql`select 1 from segments where id = ${segmentId} and dead_at is null for share`);
-    if (segment.length === 0) throw new Error(`Cannot use segment ${segmentId}: it was given up meanwhile`);
+    if (segment.length === 0) return false;
     await query(
       tx,
       sql`with place as materialized (
@@ -130,6 +130,7 @@ export async function placePieces(db: Db, segmentId: string, pieces: readonly Pl
             sealed_bytes = place.sealed_bytes, seal_key = place.seal_key
           from place where c.source_id = place.source_id and c.part = place.part and c.seq = place.seq`,
     );
+    return true;
   });
 }
 
@@ -152,12 +153,19 @@ export function listSegmentsToLookAt(db: Db, before: Date, limit: number): Promi
   );
 }
 
-/** Marks segments as looked at. `deadAt` is null for those that have pieces. */
-export async function markLookedAt(db: Db, ids: readonly string[], lookedAt: Date, deadAt: Date | null): Promise<void> {
-  if (ids.length === 0) return;
+/** Marks segments as looked at. */
+export async function markLookedAt(db: Db, ids: readonly string[], lookedAt: Date): Promise<void> {
+  await query(db, sql`update segments set looked_at = ${lookedAt} where id = any(${arrayOf("text", ids)})`);
+}
+
+/**
+ * Marks segments without pieces as dead. It waits for a transaction that gives pieces a place there, and from then on no other one does. So
+ * a dead segment that is seen without pieces afterwards never has any again.
+ */
+export async function markDead(db: Db, ids: readonly string[], deadAt: Date): Promise<void> {
   await query(
     db,
-    sql`update segments set looked_at = ${lookedAt}, dead_at = ${deadAt} where id = any(${arrayOf("text", ids)})`,
+    sql`update segments set looked_at = ${deadAt}, dead_at = ${deadAt} where id = any(${arrayOf("text", ids)})`,
   );
 }
 

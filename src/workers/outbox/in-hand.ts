@@ -1,3 +1,4 @@
+import { BlobsAway } from "../../blobs/blob-store.ts";
 import { DatabaseUnavailable } from "../../database/db.ts";
 import type { ClaimedItem } from "../../store/outbox/claims.ts";
 import { renewLeases } from "../../store/outbox/outbox-rows.ts";
@@ -33,6 +34,7 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
       const about = { err, kind, subject_id: item.subjectId, attempt: item.attempt };
       // An outage is only a warning, because the next attempt can read what this one could not.
       if (err instanceof DatabaseUnavailable) log.warn(about, "attempt put off: the database is unavailable");
+      else if (err instanceof BlobsAway) log.warn(about, "attempt put off: the object store is away");
       else log.error(about, "attempt failed: unexpected error");
       return { settlement: job.failed(item), leaving: "unknown" };
     }
