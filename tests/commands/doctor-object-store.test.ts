@@ -23,7 +23,7 @@ describe.if(haveObjectStore())("The object store", () => {
 
   test("is well if it takes, gives and deletes an object, of which nothing stays", async () => {
     expect(await ask()).toMatchObject([{ level: "ok", seen: expect.stringContaining("in mail") }]);
-    expect(store.names()).toEqual([]);
+    expect(await store.names()).toEqual([]);
   });
 
   test.each([

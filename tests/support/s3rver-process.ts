@@ -1,6 +1,6 @@
 import { writeSync } from "node:fs";
 
-/** A process that serves one bucket, called mail, and prints its port. Within a run of tests, a package of s3rver loads in the wrong form. */
+/** A process that serves one bucket, called mail, and prints its port. */
 const [program = "", directory = ""] = process.argv.slice(2);
 const { default: S3rver } = await import(program);
 const server = new S3rver({
