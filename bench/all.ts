@@ -100,6 +100,12 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: readingQuick,
   },
+  {
+    name: "object-store",
+    title: "Raw mail in an object store, Postgres",
+    command: ["object-store.ts"],
+    quick: { MAILS: "300" },
+  },
   { name: "removal", title: "Removal of old mail, Postgres", command: ["removal.ts"], quick: removalQuick },
   {
     name: "removal/embedded",
