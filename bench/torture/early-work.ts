@@ -3,7 +3,9 @@ import { sql } from "drizzle-orm";
 import type { Logger } from "pino";
 import { readConfig } from "../../src/config.ts";
 import { query } from "../../src/database/db.ts";
+import { idMaker } from "../../src/domain/ids.ts";
 import type { Deps } from "../../src/flows/deps.ts";
+import { packSources, sweepSegments } from "../../src/flows/pack-sources.ts";
 import { openDomains } from "../../src/service/domains.ts";
 import type { Service } from "../../src/service/start.ts";
 import { startDomainChecks } from "../../src/workers/check-domains.ts";
@@ -17,6 +19,8 @@ export const keptMs = 10_000;
 const lastRowsMs = 5_000;
 const hourMs = 3_600_000;
 const everyMs = 500;
+/** How often a day passes for the sweep of segments. */
+const sweepEveryMs = 5_000;
 /** A proof that is gone is looked for again 15 minutes later. */
 export const laterMs = 16 * 60_000;
 /** How long a failing domain goes on as before. */
@@ -47,6 +51,25 @@ export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): v
     );
   }
 
+  let sweptMs = performance.now();
+  let sweptDays = 0;
+
+  /** Packs sources that are a second old, and sweeps segments as on the next day. Other processes do the same at the same time. */
+  async function packOnce(): Promise<void> {
+    const { blobs } = deps.db.work;
+    if (blobs === undefined) return;
+    // Ids of the future would come before those of the service.
+    const newId = idMaker(deps.randomBytes);
+    const packing = (ms: number) => ({ ...ahead(ms), newId, blobs, blobsAfterMinutes: 60 });
+    for (let next: string | undefined = ""; next !== undefined && !isStopping(); ) {
+      next = await packSources(packing(2 * hourMs - 1000), next);
+    }
+    if (performance.now() - sweptMs < sweepEveryMs) return;
+    sweptMs = performance.now();
+    sweptDays += 1;
+    await sweepSegments(packing(sweptDays * 27 * hourMs));
+  }
+
   async function removeOnce(): Promise<void> {
     // Each one looks at all inboxes once an hour.
     await messageExpirer(expiring)(isStopping);
@@ -61,6 +84,7 @@ export function workEarly(service: Service, log: Logger, mailKeptMs = keptMs): v
   void (async () => {
     while (!isStopping()) {
       await removeOnce().catch((err: unknown) => log.warn({ err }, "nothing is removed early"));
+      await packOnce().catch((err: unknown) => log.warn({ err }, "nothing is packed early"));
       await expireOnce().catch((err: unknown) => log.warn({ err }, "nothing expires early"));
       await sleep(everyMs);
     }

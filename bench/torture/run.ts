@@ -1,6 +1,8 @@
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { openBlobStore } from "../../src/blobs/blob-store.ts";
+import { readConfig } from "../../src/config.ts";
 import { openDatabase } from "../../src/database/db.ts";
 import { type Chance, chanceOf } from "../../tests/support/chance.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
@@ -25,6 +27,7 @@ import { keyManager } from "./keys.ts";
 import { type Ledger, type LedgerAccount, newLedger } from "./ledger.ts";
 import { startListeners } from "./listeners.ts";
 import { mailSender } from "./mail-senders.ts";
+import { checkObjects, startObjects } from "./objects.ts";
 import { eraser, keeper, passingName } from "./passing.ts";
 import { ingestToken } from "./post.ts";
 import { recoverDead } from "./recovery.ts";
@@ -72,7 +75,9 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   if (postgres !== undefined) cleanups.defer(() => postgres.remove());
   const dns = await startZone(chance.fork());
   cleanups.defer(() => dns.close());
-  const environment = environmentFor(relay.port, dns.port, postgres);
+  const objects = await startObjects(ledger, chance.fork());
+  cleanups.defer(() => objects?.store[Symbol.asyncDispose]());
+  const environment = { ...environmentFor(relay.port, dns.port, postgres), ...objects?.store.env };
   const fleet = newFleet(ledger, { entry: options.entry, directory, processes: options.processes, environment });
   cleanups.defer(() => fleet.stop());
   const onSignal = () => void cleanups.disposeAsync().then(() => process.exit(130));
@@ -126,6 +131,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   await injectFaults(victims, chance.fork(), endMs);
   world.isDraining = true;
   relay.behave("good");
+  objects?.behave();
   for (const { moody, late } of receivers) for (const receiver of [moody, late]) await receiver.behave("good");
   const givingUp = setTimeout(() => {
     world.isOver = true;
@@ -152,9 +158,11 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     const code = await place.end("SIGTERM");
     if (code !== 0) ledger.violation("stop", `${place.name} ended with code ${code}`);
   }
+  const { blobs } = readConfig({ ...objects?.store.env });
   const db = await openDatabase({
     url: postgres?.url("postgres"),
     dataDir: join(directory, "data-0"),
+    blobs: blobs && openBlobStore(blobs),
     // The checks read whole tables, which takes longer than the service's time limits after ten minutes of work.
     timeouts: { statementMs: 300_000, deadlineMs: 300_000 },
   });
@@ -163,6 +171,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     await checkLimits(ledger, db);
     await checkReports(ledger, db);
     await checkDrafts(ledger, db);
+    if (objects !== undefined && options.worksEarly) await checkObjects(ledger, db, objects);
   } finally {
     await db.close();
   }
