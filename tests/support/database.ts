@@ -23,6 +23,18 @@ export async function databaseApart(): Promise<EmptyDatabase> {
   return { url: server.url("ibx"), drop: server.remove };
 }
 
+/** The settings of a service on a database. If the run has a pooler (`scripts/with-pooler.ts`), databases of its server are behind it. */
+export function settingsFor(databaseUrl: string): Record<string, string> {
+  const [direct, server, pooled] = [databaseUrl, process.env.TEST_DATABASE_URL, process.env.TEST_POOLER_URL].map(
+    (url) => (url ? new URL(url) : undefined),
+  );
+  if (!(direct && server && pooled) || direct.host !== server.host || direct.search !== server.search) {
+    return { DATABASE_URL: databaseUrl };
+  }
+  pooled.pathname = direct.pathname;
+  return { DATABASE_URL: pooled.href, DATABASE_POOLED: "1", DATABASE_DIRECT_URL: databaseUrl };
+}
+
 /** Makes an empty database with a random name on a server, so that test files may run in parallel. */
 export async function makeDatabase(server: string): Promise<EmptyDatabase> {
   const name = `ibx_${crypto.randomUUID().replaceAll("-", "")}`;

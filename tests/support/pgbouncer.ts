@@ -15,10 +15,12 @@ const program = "/usr/sbin/pgbouncer";
 export const hasPgBouncer = existsSync(program);
 if (!hasPgBouncer) console.log("Skipped: PgBouncer, since its program is not here");
 
-/** `settings` are lines of its `[pgbouncer]` section. */
+/** The settings of a PgBouncer as docs/operations.md has them. */
+export const asInDocs = ["pool_mode = transaction", "max_client_conn = 1000", "server_login_retry = 1"];
+
+/** `settings` are lines of its `[pgbouncer]` section. It serves all databases of the server, each by its name. */
 export async function startPgBouncer(databaseUrl: string, settings: readonly string[]): Promise<PgBouncer> {
-  const { pathname, searchParams, hostname, port, username } = new URL(databaseUrl);
-  const name = pathname.slice(1);
+  const { pathname, searchParams, hostname, port, username, password } = new URL(databaseUrl);
   const directory = mkdtempSync(join(tmpdir(), "ibx-bouncer-"));
   const own = [
     "listen_addr =",
@@ -32,7 +34,7 @@ export async function startPgBouncer(databaseUrl: string, settings: readonly str
     join(directory, "pgbouncer.ini"),
     [
       "[databases]",
-      `${name} = host=${searchParams.get("host") ?? hostname} port=${port || 5432} dbname=${name} user=${username}`,
+      `* = host=${searchParams.get("host") ?? hostname} port=${port || 5432} user=${username}${password && ` password=${password}`}`,
       "[pgbouncer]",
       ...own,
       ...settings,
@@ -49,7 +51,7 @@ export async function startPgBouncer(databaseUrl: string, settings: readonly str
   const listens = () => isTaken(join(directory, ".s.PGSQL.6432"));
   await untilAnswered(async () => child.exitCode !== null || (await listens()) || undefined);
   return {
-    url: `postgres://${username}@localhost:6432/${name}?host=${directory}`,
+    url: `postgres://${username}@localhost:6432${pathname}?host=${directory}`,
     async stop() {
       child.kill("SIGKILL");
       await child.exited;

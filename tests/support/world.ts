@@ -5,7 +5,7 @@ import pino from "pino";
 import { type Environment, readConfig } from "../../src/config.ts";
 import { type Service, startService } from "../../src/service/start.ts";
 import { type Clock, machineClock, settable } from "./clock.ts";
-import { makeDatabase } from "./database.ts";
+import { makeDatabase, settingsFor } from "./database.ts";
 import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { rawSmtp } from "./raw-smtp.ts";
 
@@ -107,7 +107,7 @@ async function worldOn(databaseUrl: string | undefined, options: WorldOptions): 
     PORT: "0",
     SMTP_PORT: "0",
     API_KEY: apiKey,
-    ...(databaseUrl !== undefined && { DATABASE_URL: databaseUrl }),
+    ...(databaseUrl !== undefined && settingsFor(databaseUrl)),
     ...patience,
     ...options.env,
   });
