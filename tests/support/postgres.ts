@@ -129,7 +129,7 @@ export async function startPostgres(settings: readonly string[] = [], parent = t
 }
 
 /** Postgres refuses to run as root, so it runs as a user without files. */
-function unprivilegedAccount(): { uid: number; gid: number } | undefined {
+export function unprivilegedAccount(): { uid: number; gid: number } | undefined {
   if (process.getuid?.() !== 0) return undefined;
   const nobody = readFileSync("/etc/passwd", "utf8")
     .split("\n")
