@@ -1,3 +1,4 @@
+import { BlobsAway } from "../blobs/blob-store.ts";
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { OutgoingMail } from "../domain/message.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
@@ -31,7 +32,8 @@ export async function deliverHere(
     const outcome = recipients.length === 0 ? "gone" : await accepted(recipients);
     return found.map((each) => (isRecipient(each) ? outcomes[outcome] : each));
   } catch (err) {
-    if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot accept our own mail: unexpected error");
+    if (err instanceof BlobsAway) log.warn({ err }, "our own mail put off: the object store is away");
+    else if (!(err instanceof DatabaseUnavailable)) log.error({ err }, "cannot accept our own mail: unexpected error");
     return to.map(() => notNow);
   }
 
