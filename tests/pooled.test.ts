@@ -41,11 +41,11 @@ describe.if(enginesHere().includes("postgres") && hasPgBouncer)("Behind a PgBoun
   });
 
   test("everything is answered while mail, sends and requests come at once", async () => {
-    const inboxes = await Promise.all(Array.from({ length: 8 }, (_, n) => world.inbox(`load${n}`)));
+    const inboxes = await Promise.all(Array.from({ length: 4 }, (_, n) => world.inbox(`load${n}`)));
     const failures: unknown[] = [];
     await Promise.all(
       inboxes.map(async ({ id, address }) => {
-        for (let round = 0; round < 12; round++) {
+        for (let round = 0; round < 8; round++) {
           const body = {
             subject: `Reply ${round}`,
             attachments: [{ filename: "a.bin", content: Buffer.alloc(3000, round).toString("base64") }],
