@@ -79,7 +79,7 @@ async function* sealedPieces(
   { db, randomBytes }: PackingDeps,
   pieces: readonly SizedPiece[],
 ): AsyncGenerator<SealedPiece> {
-  for (const batch of batches(pieces)) {
+  for (const batch of grouped(pieces, readBytes, ({ sizeBytes }) => sizeBytes)) {
     for (const { bytes, ...name } of await listPieceBytes(db.work, batch)) {
       const sealKey = randomBytes(pieceKeyBytes);
       yield { ...name, from: null, sealKey, sealed: await sealPiece(bytes, sealKey) };
@@ -87,19 +87,24 @@ async function* sealedPieces(
   }
 }
 
-function* batches(pieces: readonly SizedPiece[]): Generator<SizedPiece[]> {
-  let batch: SizedPiece[] = [];
+/** Divides things into groups of at most so many bytes. A thing that is larger has a group of its own. */
+function* grouped<Thing>(
+  things: readonly Thing[],
+  mostBytes: number,
+  bytesOf: (thing: Thing) => number,
+): Generator<Thing[]> {
+  let group: Thing[] = [];
   let total = 0;
-  for (const piece of pieces) {
-    if (batch.length > 0 && total + piece.sizeBytes > readBytes) {
-      yield batch;
-      batch = [];
+  for (const thing of things) {
+    if (group.length > 0 && total + bytesOf(thing) > mostBytes) {
+      yield group;
+      group = [];
       total = 0;
     }
-    batch.push(piece);
-    total += piece.sizeBytes;
+    group.push(thing);
+    total += bytesOf(thing);
   }
-  if (batch.length > 0) yield batch;
+  if (group.length > 0) yield group;
 }
 
 /** Writes a segment and gives its pieces their places. */
@@ -154,7 +159,8 @@ export async function sweepSegments(deps: PackingDeps): Promise<number> {
     await removeSegment(db.work, id);
   }
   await markDead(db.work, idsOf(dead.filter(({ deadAt }) => deadAt === null)), now);
-  for (const group of groups(living.filter(isHalfDead))) await writeSegment(deps, movedPieces(deps, group), now);
+  for (const group of grouped(living.filter(isHalfDead), segmentBytes, ({ liveBytes }) => liveBytes))
+    await writeSegment(deps, movedPieces(deps, group), now);
   await markLookedAt(db.work, idsOf(living), now);
   return looked.length;
 }
@@ -165,22 +171,6 @@ function idsOf(segments: readonly LookedSegment[]): string[] {
 
 function isHalfDead({ liveBytes, sizeBytes }: LookedSegment): boolean {
   return liveBytes * 2 <= sizeBytes;
-}
-
-/** Divides half-dead segments into groups that fit into one. */
-function* groups(segments: readonly LookedSegment[]): Generator<LookedSegment[]> {
-  let group: LookedSegment[] = [];
-  let total = 0;
-  for (const segment of segments) {
-    if (total + segment.liveBytes > segmentBytes) {
-      yield group;
-      group = [];
-      total = 0;
-    }
-    group.push(segment);
-    total += segment.liveBytes;
-  }
-  if (group.length > 0) yield group;
 }
 
 /** The living pieces of segments, as they are sealed. */

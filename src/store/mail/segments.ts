@@ -102,7 +102,8 @@ export interface PlacedPiece extends PieceName {
 
 /**
  * Gives pieces their place in a segment, and deletes their bytes from the database. Pieces that were deleted or packed meanwhile are left
- * out. Returns false and changes nothing if the segment was given up meanwhile. It locks in the order of ids, as `shares.ts` does, so that the two cannot deadlock.
+ * out. Returns false and changes nothing if the segment was given up meanwhile. It locks in the order of ids, as `shares.ts` does, so that the
+ * two cannot deadlock.
  */
 export async function placePieces(db: Db, segmentId: string, pieces: readonly PlacedPiece[]): Promise<boolean> {
   const froms = pieces.map(({ from }) => from);

@@ -62,7 +62,9 @@ export function sourcesInserted(sources: readonly Source[], ending: SQL): SQL {
   return sql`${rowsInserted(sourceRows(sources))}${ending}`;
 }
 
-/** Inserts pieces as they were exported from another database. They have old ids, so packing goes back to them. `ending` follows the insert. */
+/**
+ * Inserts pieces as they were exported from another database. They have old ids, so packing goes back to them. `ending` follows the insert.
+ */
 export async function insertChunkRows(tx: Db, rows: readonly ChunkRow[], ending: SQL): Promise<void> {
   await query(tx, sql`${rowsInserted(rows)}${ending}`);
   const [firstId = ""] = rows.map(({ sourceId }) => sourceId).toSorted();
