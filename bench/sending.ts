@@ -91,7 +91,7 @@ async function accept(database: BenchDatabase): Promise<void> {
         value: of(({ perSecond }) => perSecond),
         unit: "requests/s",
         beside: peers.length > 0 ? [bare] : [],
-        target: { ratio: { atLeast: 0.4 } },
+        target: { ratio: { atLeast: 0.8 } },
         note: [`inboxd ${costs(results)}`, ...(peers.length > 0 ? [`bare ${costs(peers)}`] : [])].join("; "),
       });
     }
@@ -121,7 +121,7 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
     what: "mails that wait, out at smtp-sink",
     value: median(out.map(({ perSecond }) => perSecond)),
     unit: "mails/s",
-    target: { value: { atLeast: 1000 } },
+    target: { value: { atLeast: 2500 } },
     note: `CPU ${median(out.map(({ micros }) => micros)).toFixed(0)} µs a mail`,
   });
   report({

@@ -8,8 +8,8 @@ export interface Result {
   unit: string;
   /** The peers of the same run, the most important first. */
   beside?: readonly Peer[];
-  /** The wanted ratio to the first peer, and the wanted value. */
-  target?: { ratio?: Bound; value?: Bound };
+  /** The wanted ratio to the first peer or to each of the first, and the wanted value. */
+  target?: { ratio?: Bound | readonly Bound[]; value?: Bound };
   note?: string;
 }
 
@@ -48,13 +48,12 @@ export function shownValue({ value, unit }: Result): string {
 }
 
 /** `≥ 0.50 ×, met`; empty without a wanted value. */
-export function shownTarget({ value, beside: [peer] = [], target }: Result): string {
+export function shownTarget({ value, beside = [], target }: Result): string {
   const wanted: [bound: string, isMet: boolean][] = [];
-  if (target?.ratio && peer) {
-    wanted.push([
-      `${shownBound(target.ratio, (number) => number.toFixed(2))} ×`,
-      meets(ratioTo(peer, value), target.ratio),
-    ]);
+  for (const [index, bound] of [target?.ratio ?? []].flat().entries()) {
+    const peer = beside[index];
+    if (peer === undefined) continue;
+    wanted.push([`${shownBound(bound, (number) => number.toFixed(2))} ×`, meets(ratioTo(peer, value), bound)]);
   }
   if (target?.value) wanted.push([shownBound(target.value, shownNumber), meets(value, target.value)]);
   return wanted.map(([bound, isMet]) => `${bound} ${isMet ? "met" : "MISSED"}`).join(", ");
