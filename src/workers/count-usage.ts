@@ -1,5 +1,4 @@
-import { setTimeout as sleep } from "node:timers/promises";
-import { DatabaseUnavailable, transaction } from "../database/db.ts";
+import { transaction } from "../database/db.ts";
 import type { Deps } from "../flows/deps.ts";
 import {
   type CountingPlace,
@@ -11,15 +10,11 @@ import {
   releaseCounting,
   type Uncounted,
 } from "../store/account/usage.ts";
+import { pause, type Rounds, startRounds } from "./rounds.ts";
 
 export type UsageCounterDeps = Pick<Deps, "db" | "now" | "randomBytes" | "log">;
 
-export interface UsageCounter {
-  /** Ends after the current batch. */
-  stop(): Promise<void>;
-}
-
-const roundMs = 1_000;
+const pauseMs = 1_000;
 const leaseMs = 60_000;
 /** How often an idle round writes up to when all mail is counted. */
 const idleMarkMs = 20_000;
@@ -34,11 +29,10 @@ export const countAtOnce = 5_000;
 /**
  * Adds up usage by day in the background, behind the mail. Only the process with the lease works. The ids of new messages lead to their
  * inboxes, and the numbers of the messages in an inbox say what is not counted yet. So a message that is committed late is counted with the
- * next one of its inbox, or when the pass over all inboxes comes to it.
+ * next one of its inbox, or when the pass over all inboxes comes to it. A stop waits for the current batch.
  */
-export function startUsageCounter({ db, now, randomBytes, log }: UsageCounterDeps): UsageCounter {
+export function startUsageCounter({ db, now, randomBytes, log }: UsageCounterDeps): Rounds {
   const holder = randomBytes(12).toHex();
-  const stopping = new AbortController();
   let place: CountingPlace | undefined;
   let renewMs = 0;
   let markMs = 0;
@@ -52,7 +46,7 @@ export function startUsageCounter({ db, now, randomBytes, log }: UsageCounterDep
     return place;
   }
 
-  async function round(): Promise<void> {
+  async function round(stopping: AbortSignal): Promise<void> {
     const startedAt = now();
     let after = await held();
     if (after === undefined) return;
@@ -61,7 +55,7 @@ export function startUsageCounter({ db, now, randomBytes, log }: UsageCounterDep
     let counted = 0;
     for (let isAtEnd = false; !isAtEnd; passLimit = 0) {
       const found = await findUncounted(db.work, { after, settledBefore, limit: lookAt, passLimit });
-      if (!(await count(found.inboxes))) return;
+      if (!(await count(found.inboxes, stopping))) return;
       counted += found.inboxes.length;
       isAtEnd = found.messages.count < lookAt && found.made.count < lookAt;
       place = settledPlace(place ?? after, found, passLimit);
@@ -73,41 +67,28 @@ export function startUsageCounter({ db, now, randomBytes, log }: UsageCounterDep
   }
 
   /** Counts these inboxes. Returns false if the round must end, because the service stops. */
-  async function count(inboxes: Uncounted["inboxes"]): Promise<boolean> {
+  async function count(inboxes: Uncounted["inboxes"], stopping: AbortSignal): Promise<boolean> {
     for (const batch of batches(inboxes)) {
       for (let uncounted = batch; uncounted.length > 0; ) {
-        if (stopping.signal.aborted) return false;
+        if (stopping.aborted) return false;
         const startedMs = performance.now();
         const ids = uncounted;
         uncounted = await transaction(db.work, async (tx) => {
           await lockCounting(tx);
           return insertCounts(tx, ids, countAtOnce);
         });
-        if (uncounted.length > 0) await pause(performance.now() - startedMs);
+        if (uncounted.length > 0) await pause(performance.now() - startedMs, stopping);
       }
     }
     return true;
   }
 
-  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
-
-  async function work(): Promise<void> {
-    for (await pause(roundMs); !stopping.signal.aborted; await pause(roundMs)) {
-      await round().catch((err: unknown) => {
-        // The pool of connections logs an outage itself, once.
-        if (!(err instanceof DatabaseUnavailable)) log.warn({ err }, "usage not counted; trying again");
-      });
-    }
-    await releaseCounting(db.work, holder, now()).catch(() => undefined);
-  }
-
-  const ended = work();
-  return {
-    async stop() {
-      stopping.abort();
-      await ended;
-    },
-  };
+  return startRounds({
+    pauseMs,
+    round,
+    failed: (err) => log.warn({ err }, "usage not counted; trying again"),
+    release: () => releaseCounting(db.work, holder, now()),
+  });
 }
 
 /** Splits inboxes into batches with about `countAtOnce` messages. */

@@ -4,7 +4,7 @@ import { Refusal } from "../domain/errors.ts";
 import { deleteInbox } from "../flows/account/delete-inbox.ts";
 import type { Deps } from "../flows/deps.ts";
 import { type ExpiredInbox, listExpiredInboxes } from "../store/account/inboxes.ts";
-import { type EachSecond, eachSecond } from "./each-second.ts";
+import { type Rounds, startRounds } from "./rounds.ts";
 
 export interface ExpiryDeps extends Deps {
   /** Called when an inbox was deleted because its time was over. */
@@ -12,9 +12,10 @@ export interface ExpiryDeps extends Deps {
 }
 
 const mostAtOnce = 100;
+const pauseMs = 1_000;
 
 /** Deletes inboxes when their time is over, as a request to delete them does. */
-export function startInboxExpiry(deps: ExpiryDeps): EachSecond {
+export function startInboxExpiry(deps: ExpiryDeps): Rounds {
   /** Another process may delete the inbox at the same time, or a request may give it a later end: then it is not found. */
   async function expire({ id, accountId }: ExpiredInbox, now: Date): Promise<void> {
     try {
@@ -27,16 +28,19 @@ export function startInboxExpiry(deps: ExpiryDeps): EachSecond {
     }
   }
 
-  return eachSecond(deps, "cannot look for expired inboxes", async (isStopping) => {
+  async function round(stopping: AbortSignal): Promise<void> {
     const now = deps.now();
     for (let after = ""; ; ) {
       const inboxes = await listExpiredInboxes(deps.db.work, { now, after, limit: mostAtOnce });
       for (const inbox of inboxes) {
-        if (isStopping()) return;
+        if (stopping.aborted) return;
         await expire(inbox, now);
         after = inbox.id;
       }
       if (inboxes.length < mostAtOnce) return;
     }
-  });
+  }
+
+  const failed = (err: unknown) => deps.log.warn({ err }, "cannot look for expired inboxes");
+  return startRounds({ pauseMs, round, failed });
 }

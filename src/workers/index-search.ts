@@ -1,4 +1,3 @@
-import { setTimeout as sleep } from "node:timers/promises";
 import { askedTooMuch, DatabaseUnavailable } from "../database/db.ts";
 import type { Deps } from "../flows/deps.ts";
 import { indexMessages } from "../flows/read/index-messages.ts";
@@ -13,15 +12,11 @@ import {
   releaseParts,
   settleSearchIndex,
 } from "../store/mail/search.ts";
+import { pause, type Rounds, startRounds } from "./rounds.ts";
 
 export type SearchIndexerDeps = Pick<Deps, "db" | "now" | "randomBytes" | "log">;
 
-export interface SearchIndexer {
-  /** Ends after the current batch. */
-  stop(): Promise<void>;
-}
-
-const roundMs = 1_000;
+const pauseMs = 1_000;
 /**
  * The duration of the leases. It is long, because each renewal is a write. After a crash no process indexes the parts of that process until
  * its leases end, which does little harm: a search indexes what is missing.
@@ -39,11 +34,10 @@ const busyWithinMs = 1_000;
 
 /**
  * Fills the search index in the background. It may be late or miss a message: a search indexes what is missing. All processes share the
- * work: each holds leases on its share of the parts, and indexes the inboxes in these.
+ * work: each holds leases on its share of the parts, and indexes the inboxes in these. A stop waits for the current batch.
  */
-export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerDeps): SearchIndexer {
+export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerDeps): Rounds {
   const holder = randomBytes(12).toHex();
-  const stopping = new AbortController();
   let renewMs = 0;
   let areMade = false;
   let held: readonly IndexingPart[] = [];
@@ -65,18 +59,18 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     return held;
   }
 
-  async function round(): Promise<void> {
+  async function round(stopping: AbortSignal): Promise<void> {
     const mine = await hold();
     if (mine.length === 0) return;
     const parts = mine.map(({ id }) => id);
     let [seenId = ""] = mine.map((part) => part.seenId).toSorted();
     let afterId = seenId;
     let indexed = 0;
-    for (let looked = lookAt; looked === lookAt && !stopping.signal.aborted; ) {
+    for (let looked = lookAt; looked === lookAt && !stopping.aborted; ) {
       const settledBefore = new Date(now().getTime() - settlingMs);
       const recent = await findRecentMessages(db.work, { afterId, settledBefore, limit: lookAt, parts });
       for (const { inboxId, messageCount } of recent.behind) {
-        if (!(await indexInbox(inboxId, messageCount).catch((err) => passOver(inboxId, err)))) return;
+        if (!(await indexInbox(inboxId, messageCount, stopping).catch((err) => passOver(inboxId, err)))) return;
         indexed += 1;
       }
       if (recent.settledId !== null && recent.settledId > seenId) {
@@ -91,13 +85,13 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
   }
 
   /** Indexes an inbox. Returns false if the round must end, because the service stops or this process has no part any more. */
-  async function indexInbox(inboxId: string, upToSeq: number): Promise<boolean> {
+  async function indexInbox(inboxId: string, upToSeq: number, stopping: AbortSignal): Promise<boolean> {
     let startedMs = performance.now();
     const fromSeq = await findIndexedSeq(db.work, inboxId);
     const rest = async () => {
       const workedMs = performance.now() - startedMs;
-      await pause(workedMs * ((await isBusy()) ? restsWhileBusy : 1));
-      const mayGoOn = !stopping.signal.aborted && (await hold()).length > 0;
+      await pause(workedMs * ((await isBusy()) ? restsWhileBusy : 1), stopping);
+      const mayGoOn = !stopping.aborted && (await hold()).length > 0;
       startedMs = performance.now();
       return mayGoOn;
     };
@@ -120,23 +114,10 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
     return isCarryingOut || (newestMessageAt !== null && now().getTime() - newestMessageAt.getTime() < busyWithinMs);
   }
 
-  const pause = (ms: number) => sleep(ms, undefined, { signal: stopping.signal }).catch(() => undefined);
-
-  async function work(): Promise<void> {
-    for (await pause(roundMs); !stopping.signal.aborted; await pause(roundMs)) {
-      await round().catch((err: unknown) => {
-        // The pool of connections logs an outage itself, once.
-        if (!(err instanceof DatabaseUnavailable)) log.warn({ err }, "search index not filled; trying again");
-      });
-    }
-    await releaseParts(db.work, holder, now()).catch(() => undefined);
-  }
-
-  const ended = work();
-  return {
-    async stop() {
-      stopping.abort();
-      await ended;
-    },
-  };
+  return startRounds({
+    pauseMs,
+    round,
+    failed: (err) => log.warn({ err }, "search index not filled; trying again"),
+    release: () => releaseParts(db.work, holder, now()),
+  });
 }
