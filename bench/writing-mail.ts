@@ -1,4 +1,6 @@
 /** Parts of bench/sending.ts: mail to several, forwards, and uploads. */
+import { mkdtempSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { deliver } from "../tests/support/world.ts";
 import { type BenchDatabase, onEngine } from "./support/database.ts";
@@ -121,9 +123,11 @@ export async function uploads({ environment }: BenchDatabase, { rounds }: Rounds
     note: "the most that it had above what it had before",
   });
 
+  /** On an embedded database of its own, since the service holds the directory of the other. */
   async function written(files: number, together: number): Promise<number> {
     const program = [process.execPath, join(import.meta.dir, "writing-pieces.ts"), String(files), String(together)];
-    const run = Bun.spawn(program, { env: { ...process.env, ...environment }, stdout: "pipe", stderr: "inherit" });
+    const env = { ...process.env, ...environment, DATA_DIR: mkdtempSync(join(tmpdir(), "ibx-pieces-")) };
+    const run = Bun.spawn(program, { env, stdout: "pipe", stderr: "inherit" });
     return ((await new Response(run.stdout).json()) as { perSecond: number }).perSecond;
   }
 }
