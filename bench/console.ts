@@ -48,13 +48,13 @@ async function main(): Promise<void> {
   }
 }
 
-/** An inbox with this number of threads, written directly into the tables. */
+/** An inbox with this number of threads in its list, written directly into the tables. One more for each three of them is archived. */
 async function seed({ url, dataDir }: { url: string | undefined; dataDir: string }): Promise<string> {
   const timeouts = { statementMs: 0, deadlineMs: 0, acquireMs: 600_000 };
   const db = await openDatabase({ url, dataDir, timeouts });
   const [account] = await query<{ id: string }>(db.work, sql`select id from accounts`);
   const inbox = await db.maintain((own) =>
-    seedInbox(own.script, { accountId: account?.id ?? "", number: 1, messages: threads * 5 }),
+    seedInbox(own.script, { accountId: account?.id ?? "", number: 1, messages: Math.ceil((threads * 5 * 4) / 3) }),
   );
   await db.close();
   return inbox.id;
