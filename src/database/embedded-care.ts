@@ -16,7 +16,7 @@ interface Care {
 
 /** The default values. With them, checks come about once a second under full load, and never when the database is idle. */
 const usualCare: Care = {
-  flushesBetweenLooks: 256,
+  flushesBetweenLooks: 32,
   mostUncheckpointedBytes: 32 * 1024 * 1024,
   mostIndexBytes: 64 * 1024 * 1024,
   quietMs: 2_000,
