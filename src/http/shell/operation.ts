@@ -6,7 +6,6 @@ import { missingIdempotencyKey } from "../../domain/idempotency.ts";
 import { operationId } from "../document/operation-object.ts";
 import type { AnyOperation } from "../document/refusals.ts";
 import { bodyJudge, queryJudge, readAsTheyAre } from "../judging/faults.ts";
-import type { Account } from "./auth.ts";
 import { type BodyLimits, hasBody, invalidJson, isForm, parseJson, readBody, refuseEncoded } from "./body.ts";
 import { type Operation, type Refused, takesNoBody } from "./described-operation.ts";
 import { idempotencyKeyOf } from "./request-headers.ts";
@@ -26,7 +25,7 @@ export function operation<
   const isList = of.query !== undefined && "limit" in of.query.properties;
   const hook = {
     parse: "none" as const,
-    transform: takes(of as AnyOperation),
+    transform: taker(of as AnyOperation),
     detail: { operationId: operationId(of), operation: of },
     ...(isList ? { mapResponse: longAnswer } : { response: of.answers }),
   };
@@ -36,12 +35,33 @@ export function operation<
     ([Query] extends [never] ? unknown : { query: Query });
 }
 
+/**
+ * Reads a request in the steps of its operation, and gives the context the body and the query. The function names the fields that it needs:
+ * Elysia looks for them in its text, and prepares header fields, cookies and a query for a function that passes on its whole context.
+ */
+function taker(of: AnyOperation) {
+  const steps = stepsOf(of);
+  async function takeAll(taken: Taken): Promise<Taken["read"]> {
+    try {
+      for (const step of steps) {
+        const waiting = step(taken);
+        if (waiting !== undefined) await waiting;
+      }
+      return taken.read;
+    } catch (error) {
+      throw error instanceof Refusal && of.whenRefused ? await of.whenRefused(taken, error) : error;
+    }
+  }
+  return ({ account, closure, request, url, qi, bodyLimits, params, set }: Omit<Taken, "read">) =>
+    takeAll({ account, closure, request, url, qi, bodyLimits, params, set, read: {} });
+}
+
 /** The steps that read a request, in the contract's order (§2). */
-function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
-  const { idempotencyKey, query, body, readForm, whenRefused } = of;
+function stepsOf(of: AnyOperation): ((taken: Taken) => void | Promise<void>)[] {
+  const { idempotencyKey, query, body, readForm } = of;
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
   const isOpen = of.access === "open";
-  const steps: ((context: Taken) => void | Promise<void>)[] = [];
+  const steps: ((taken: Taken) => void | Promise<void>)[] = [];
   // The guard has let in operators alone.
   if (!isOpen && of.access !== "operator") {
     const mayCall = of.access;
@@ -54,9 +74,9 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
     });
   }
   if (body !== undefined) {
-    steps.push(async (context) => {
-      if (readForm && isForm(context.request)) refuseEncoded(context.request);
-      else context.body = await readBody(context.request, context.bodyLimits);
+    steps.push(async ({ request, bodyLimits, read }) => {
+      if (readForm && isForm(request)) refuseEncoded(request);
+      else read.body = await readBody(request, bodyLimits);
     });
   }
   if (idempotencyKey !== undefined) {
@@ -67,29 +87,29 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
   }
   if (query !== undefined) {
     const judge = queryJudge(query, doing);
-    steps.push((context) => {
-      context.query = judge(queryOf(context));
+    steps.push((taken) => {
+      taken.read.query = judge(queryOf(taken));
     });
   } else if (!isOpen) {
     // Refuses all parameters. An open operation ignores them, because campaigns and caches add parameters to links.
     const judge = queryJudge(Type.Object({}), doing);
-    steps.push((context) => {
-      if (context.qi !== -1) judge(queryOf(context));
+    steps.push((taken) => {
+      if (taken.qi !== -1) judge(queryOf(taken));
     });
   }
   if (body !== undefined) {
     const judge = bodyJudge(body, doing, of.readFields ?? readAsTheyAre(of.alsoWrong));
     const whenEmpty = of.bodyMayBeEmpty ? {} : undefined;
-    const takeForm = async (context: Taken) => {
-      context.body = await readForm?.(context as unknown as Refused & Taken, judge);
+    const takeForm = async (taken: Taken) => {
+      taken.read.body = await readForm?.(taken, judge);
     };
-    const takeJson = (context: Taken, bytes: Uint8Array) => {
+    const takeJson = ({ read }: Taken, bytes: Uint8Array) => {
       const value = parseJson(bytes);
       if (value === undefined && whenEmpty === undefined) throw invalidJson("it is empty");
-      context.body = judge(value === undefined ? whenEmpty : value);
+      read.body = judge(value === undefined ? whenEmpty : value);
     };
     // A form is read only now. Every other body is already read.
-    steps.push((context) => (context.body instanceof Uint8Array ? takeJson(context, context.body) : takeForm(context)));
+    steps.push((taken) => (taken.read.body instanceof Uint8Array ? takeJson(taken, taken.read.body) : takeForm(taken)));
   }
   if (takesNoBody(of)) {
     const judge = bodyJudge(Type.Object({}), doing);
@@ -97,33 +117,24 @@ function takes(of: AnyOperation): ((context: Taken) => void | Promise<void>)[] {
       judge(parseJson(await readBody(request, bodyLimits)) ?? {});
     };
     // Refuses fields: if they were ignored, the caller would believe that they had an effect.
-    steps.push((context) => (hasBody(context.request) ? judgeNothing(context) : undefined));
+    steps.push((taken) => (hasBody(taken.request) ? judgeNothing(taken) : undefined));
   }
-  if (whenRefused === undefined) return steps;
-  return steps.map((step) => async (context: Taken) => {
-    try {
-      await step(context);
-    } catch (error) {
-      throw error instanceof Refusal ? await whenRefused(context as unknown as Refused, error) : error;
-    }
-  });
+  return steps;
 }
 
 function queryOf({ url, qi }: Taken): string {
   return qi === -1 ? "" : url.slice(qi + 1);
 }
 
-interface Taken {
-  /** Undefined for an open operation, and with INGEST_TOKEN. */
-  account: Account;
+interface Taken extends Refused {
   closure: Closure | undefined;
   request: Request;
   url: string;
   /** The index of the query in `url`, or -1. Elysia sets it. */
   qi: number;
   bodyLimits: BodyLimits;
-  body: unknown;
-  query: unknown;
+  /** What the steps have read so far. */
+  read: { body?: unknown; query?: unknown };
 }
 
 interface Answered {
