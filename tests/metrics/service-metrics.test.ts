@@ -6,6 +6,7 @@ import { parsedMetrics, readMetrics } from "../support/metrics.ts";
 import { rawSmtp } from "../support/raw-smtp.ts";
 import { answer, type Receiver, startReceiver } from "../support/receiver.ts";
 import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
+import { untilAnswered } from "../support/until.ts";
 import { startWorld, type World } from "../support/world.ts";
 
 const patienceMs = 60_000;
@@ -195,14 +196,13 @@ async function aDayOfMail(world: World): Promise<void> {
   await world.api("/v1/nothing");
   await world.api(`/v1/inboxes/${id}/nothing/at/all?secret=1`);
 
-  const event = async (count: number) => {
-    for (;;) {
+  const event = (count: number) =>
+    untilAnswered(async () => {
       const { body } = await world.api("/v1/events");
       const last = body.data[count - 1];
       const deliveries = last && (await world.api(`/v1/events/${last.event_id}/deliveries`));
-      if (deliveries?.body.data.length === 1) return;
-    }
-  };
+      return deliveries?.body.data.length === 1 || undefined;
+    });
   await expectReply(world.deliver(mail("one"), address), "250");
   await event(1);
   // The same mail again: no second message, no second event.

@@ -12,6 +12,7 @@ export async function untilLogShowsAll(db: Db): Promise<void> {
       sql`select exists (select from events where written_by >= event_log_horizon()) as "isBehind"`,
     );
     if (!row?.isBehind) return;
+    await Bun.sleep(2);
   }
 }
 

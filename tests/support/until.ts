@@ -1,15 +1,14 @@
-/** Resolves once `isSo`, checked at each turn of the event loop. */
+/** Resolves once `isSo`, checked each millisecond. Without pauses, a test that waits would use all of a core. */
 export async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await new Promise((resolve) => setImmediate(resolve));
+  while (!isSo()) await Bun.sleep(1);
 }
 
-/** Polls `ask` until it returns an answer. */
+/** Polls `ask` until it returns an answer. Pauses of 5 ms leave the processor to the process that answers. */
 export async function untilAnswered<Answer>(ask: () => Promise<Answer | undefined>): Promise<Answer> {
   for (;;) {
     const answer = await ask();
     if (answer !== undefined) return answer;
-    // Without this pause an immediate answer would block the event loop.
-    await new Promise((resolve) => setImmediate(resolve));
+    await Bun.sleep(5);
   }
 }
 
