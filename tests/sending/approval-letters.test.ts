@@ -36,17 +36,17 @@ describe.each(enginesHere())("Letters to approvers (%s)", (engine) => {
   const written = (world: World) =>
     untilSo(async () => {
       const unwritten = "select 1 from drafts where state = 'awaiting_approval' and lettered_version < version";
-      return (await world.service.deps.db.maintain((runner) => runner.run(unwritten, []))).length === 0;
+      return (await world.service.deps.db.api.run(unwritten, [])).length === 0;
     });
   /** Waits until each letter that is due is sent. */
   const allDueSent = (world: World) =>
     untilSo(async () => {
       const due = `select 1 from outbox where state <> 'waiting' or due_at <= '${world.clock.now().toISOString()}'`;
-      return (await world.service.deps.db.maintain((runner) => runner.run(due, []))).length === 0;
+      return (await world.service.deps.db.api.run(due, [])).length === 0;
     });
   const emptied = (world: World) =>
     untilSo(async () => {
-      const left = await world.service.deps.db.maintain((runner) => runner.run("select 1 from outbox", []));
+      const left = await world.service.deps.db.api.run("select 1 from outbox", []);
       return left.length === 0;
     });
 

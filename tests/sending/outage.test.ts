@@ -97,12 +97,11 @@ async function sendAll(world: World, inboxIds: readonly string[], from: number, 
 /** Lets the worker notice the clock, and waits until there is no attempt in progress. */
 async function look({ service: { deps } }: World): Promise<void> {
   deps.nudge("relay");
-  const inHand = () =>
-    deps.db.maintain((runner) => runner.run("select 1 from outbox where state <> 'waiting' limit 1", []));
+  const inHand = () => deps.db.api.run("select 1 from outbox where state <> 'waiting' limit 1", []);
   while ((await inHand()).length > 0) await Bun.sleep(10);
 }
 
 async function waiting({ service: { deps } }: World): Promise<number> {
-  const [row] = await deps.db.maintain((runner) => runner.run("select count(*) from outbox", []));
+  const [row] = await deps.db.api.run("select count(*) from outbox", []);
   return (row as { count: number }).count;
 }

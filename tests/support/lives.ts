@@ -94,7 +94,7 @@ export function livesOn(engine: EngineName): () => Promise<Life> {
 
 /** Waits until the outbox is empty. */
 async function emptied({ service: { deps } }: World): Promise<void> {
-  const left = () => deps.db.maintain((runner) => runner.run("select 1 from outbox limit 1", []));
+  const left = () => deps.db.api.run("select 1 from outbox limit 1", []);
   while ((await left()).length > 0) await Bun.sleep(10);
 }
 
