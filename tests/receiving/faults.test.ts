@@ -9,6 +9,7 @@ import { breaksPostgres, enginesHere } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
 import { fairly } from "../support/fair-time.ts";
 import { faultsOfSources } from "../support/held-sources.ts";
+import { startInboxd } from "../support/inboxd.ts";
 import { mailOf } from "../support/mail.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { returnPathOf, signingKey } from "../support/reported.ts";
@@ -65,7 +66,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
           expect(await countRows(db, "source_chunks")).toBe(moment === "after" ? 1 : 0);
         });
 
-        const living = await startReceiver("never", hooked);
+        const living = await startLiving(hooked);
         expect(await deliver(living.smtpPort, raw, inbox.address)).toStartWith("250");
         await living.kill();
         await look(async (db) => {
@@ -96,7 +97,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
           expect(await countRows(db, "reports")).toBe(moment === "after" ? 1 : 0);
         });
 
-        const living = await startReceiver("never", signed);
+        const living = await startLiving(signed);
         expect(await deliver(living.smtpPort, raw, returnPath, "")).toStartWith("250");
         await living.kill();
         await look(async (db) => {
@@ -131,12 +132,11 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
           expect(await countRows(db, "quarantine")).toBe(0);
         });
 
-        const living = await startReceiver("never", env);
+        const living = await startLiving(env);
         const other = mailOf({ messageId: "other@b.example" });
         expect(await deliver(living.smtpPort, other, inbox.address, "")).toStartWith("550 5.7.1");
         expect(await deliver(living.smtpPort, raw, inbox.address, "")).toStartWith("250");
-        living.kill();
-        await living.exited;
+        await living.kill();
         await look(async (db) => {
           expect([await countRows(db, "reports"), await countRows(db, "quarantine")]).toEqual([1, 1]);
           expect(await countEvents(db, "message.bounced", inbox.id)).toBe(1);
@@ -163,7 +163,7 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
           expect(await countRows(db, "source_chunks")).toBe(once);
         });
 
-        const living = await startReceiver("never", env);
+        const living = await startLiving(env);
         for (const _ of "12") expect(await deliver(living.smtpPort, raw, to)).toStartWith("250");
         await living.kill();
         await look(async (db) => {
@@ -197,11 +197,11 @@ describe.each(engines)("kill -9 around the commit (%s)", (engine) => {
           expect(before).toHaveLength(moment === "after" ? 1 : 0);
         });
 
-        const living = await startReceiver("never", env);
+        const living = await startLiving(env);
         const answers = [await asked<ReleasedIds>(living, release, {}), await asked<ReleasedIds>(living, release, {})];
         expect(await deliver(living.smtpPort, raw, inbox.address)).toStartWith("250");
         await living.kill();
-        const again = await startReceiver("never", env);
+        const again = await startLiving(env);
         answers.push(await asked<ReleasedIds>(again, release, {}));
         await again.kill();
         await look(async (db) => {
@@ -332,8 +332,19 @@ describe.skipIf(!breaksPostgres)("while Postgres fails,", () => {
 
 const receivers: { kill(): Promise<unknown> }[] = [];
 
+/** The service that goes on after one that died. */
+async function startLiving(env: Record<string, string>) {
+  const { api: apiUrl, smtpPort, exited, signal } = await startInboxd({ env });
+  const kill = () => {
+    signal("SIGKILL");
+    return exited;
+  };
+  receivers.push({ kill });
+  return { smtpPort, apiUrl, kill };
+}
+
 async function startReceiver(
-  moment: "before" | "after" | `${"before" | "after"} ${"report" | "release"}` | "never",
+  moment: "before" | "after" | `${"before" | "after"} ${"report" | "release"}`,
   env: Record<string, string>,
 ) {
   const child = Bun.spawn([process.execPath, join(import.meta.dir, "../support/dying-receiver.ts"), moment], {
