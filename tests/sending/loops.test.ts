@@ -1,22 +1,37 @@
-import { describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { createHash } from "node:crypto";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
 import { enginesHere } from "../support/engines.ts";
 import { mailOf } from "../support/mail.ts";
-import { scriptedSmtp } from "../support/scripted-smtp.ts";
+import { type ScriptedSmtp, scriptedSmtp } from "../support/scripted-smtp.ts";
 import { type SendOptions, send, tally } from "../support/sends.ts";
 import { untilAnswered } from "../support/until.ts";
 import type { Answer, World, WorldInbox } from "../support/world.ts";
 import { worldsOn } from "../support/world-on.ts";
 
-const unlimited = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" };
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
 for (const engine of enginesHere()) {
   describe(`a reply to a robot, with the ${engine} database`, () => {
     const start = worldsOn(engine);
+    /** For tests with inboxes of their own and the usual settings. */
+    let world: World;
+    /** A world without the other limits, which sends by `other`. */
+    let unlimited: World;
+    let other: ScriptedSmtp;
+    beforeAll(async () => {
+      other = await scriptedSmtp();
+      const limits = { SENDS_PER_MINUTE: "0", SENDS_PER_DAY: "0", COLD_RECIPIENT_DAILY: "0" };
+      world = await start();
+      unlimited = await start({ env: { ...limits, OUTBOUND: `smtp://127.0.0.1:${other.port}?tls=off` } });
+    }, 60_000);
+    afterAll(async () => {
+      await world?.[Symbol.asyncDispose]();
+      await unlimited?.[Symbol.asyncDispose]();
+      await other?.close();
+    }, 60_000);
 
     /** A first mail to the robot, with its thread. */
     async function withRobot(world: World) {
@@ -54,7 +69,6 @@ for (const engine of enginesHere()) {
     }
 
     test("an autoresponder and an agent that replies to everything stop after three echoes", async () => {
-      await using world = await start();
       const robot = await withRobot(world);
       let refused: Answer | undefined;
       let echoes = 0;
@@ -88,21 +102,27 @@ for (const engine of enginesHere()) {
 
     /** The number of mails that an agent writes to a program if both reply to everything, over SMTP. */
     async function roundsWith(answerer: Answerer): Promise<{ sent: number; code: string }> {
-      await using other = await disposable(scriptedSmtp());
-      await using world = await start({ env: { ...unlimited, OUTBOUND: `smtp://127.0.0.1:${other.port}?tls=off` } });
-      const { id, address } = await world.inbox();
-      const { body: first } = await send(world, id, { to: answerer(0).from }, { waits: true });
+      const { id, address } = await unlimited.inbox();
+      const before = other.mails.length;
+      const { body: first } = await send(unlimited, id, { to: answerer(0).from }, { waits: true });
       for (let count = 1; count <= 20; count += 1) {
         const ours = other.mails.at(-1)?.raw.toString() ?? "";
         const { from, reversePath, headers = [] } = answerer(count);
         const inReplyTo = /^Message-ID: <(.*)>/m.exec(ours)?.[1] ?? "";
-        const mail = { from, to: address, subject: "Ticket", messageId: `${count}@robot.example`, inReplyTo, headers };
-        expect(await world.deliver(mailOf(mail), address, reversePath)).toStartWith("250");
+        const mail = {
+          from,
+          to: address,
+          subject: "Ticket",
+          messageId: `${id}-${count}@robot.example`,
+          inReplyTo,
+          headers,
+        };
+        expect(await unlimited.deliver(mailOf(mail), address, reversePath)).toStartWith("250");
         const { threadId } = first;
-        const reply = await send(world, id, { to: from, threadId, subject: undefined }, { waits: true });
-        if (reply.status !== 200) return { sent: other.mails.length, code: reply.body.code };
+        const reply = await send(unlimited, id, { to: from, threadId, subject: undefined }, { waits: true });
+        if (reply.status !== 200) return { sent: other.mails.length - before, code: reply.body.code };
       }
-      return { sent: other.mails.length, code: "goes on" };
+      return { sent: other.mails.length - before, code: "goes on" };
     }
 
     const robot = "robot@example.com";
@@ -159,16 +179,14 @@ for (const engine of enginesHere()) {
       ["to somebody who sends them back", "robot@example.com", "sender", 4],
       ["to somebody who sends them back, and whom the agent names,", "robot@example.com", "recipient", 3],
     ] as const)("our own mails %s stop after three", async (_, to, answered, stopsAfter) => {
-      await using other = await disposable(scriptedSmtp());
-      await using world = await start({ env: { ...unlimited, OUTBOUND: `smtp://127.0.0.1:${other.port}?tls=off` } });
-      const { id, address } = await world.inbox();
-      const inbound = async () => (await world.api(`/v1/inboxes/${id}/messages?direction=inbound`)).body;
-      const { body: first } = await send(world, id, { to: to === "own address" ? address : to }, { waits: true });
-      let sentBack = 0;
+      const { id, address } = await unlimited.inbox();
+      const inbound = async () => (await unlimited.api(`/v1/inboxes/${id}/messages?direction=inbound`)).body;
+      let sentBack = other.mails.length;
+      const { body: first } = await send(unlimited, id, { to: to === "own address" ? address : to }, { waits: true });
       let code = "goes on";
       for (let count = 1; count <= 20 && code === "goes on"; count += 1) {
         for (const { raw } of other.mails.slice(sentBack)) {
-          expect(await world.deliver(raw, address, "robot@example.com")).toStartWith("250");
+          expect(await unlimited.deliver(raw, address, "robot@example.com")).toStartWith("250");
           sentBack += 1;
         }
         const { data } = await untilAnswered(async () => {
@@ -180,14 +198,13 @@ for (const engine of enginesHere()) {
           threadId: first.threadId,
           subject: undefined,
         };
-        const { status, body } = await send(world, id, reply, { waits: true });
+        const { status, body } = await send(unlimited, id, reply, { waits: true });
         if (status !== 200) code = body.code;
       }
       expect([(await inbound()).total, code]).toEqual([stopsAfter, "loop_detected"]);
     });
 
     test("a mail by a person in between resets the count", async () => {
-      await using world = await start();
       const robot = await withRobot(world);
       for (let echo = 1; echo <= 3; echo += 1) await robot.answers();
       expect((await robot.reply()).body.code).toBe("loop_detected");
@@ -201,7 +218,6 @@ for (const engine of enginesHere()) {
     });
 
     test("a ticket system that writes hours later never counts", async () => {
-      await using world = await start();
       const robot = await withRobot(world);
       for (let told = 1; told <= 6; told += 1) {
         world.clock.pass(2 * hourMs);
@@ -234,13 +250,12 @@ for (const engine of enginesHere()) {
       const { body } = await robot.reply();
       expect([body.code, body.limit, body.used]).toEqual(["loop_detected", 1, 1]);
       await using without = await start({ env: { LOOP_ECHOES: "0" } });
-      const other = await withRobot(without);
-      for (let echo = 1; echo <= 4; echo += 1) await other.answers();
-      expect((await other.reply()).status).toBe(200);
+      const echoed = await withRobot(without);
+      for (let echo = 1; echo <= 4; echo += 1) await echoed.answers();
+      expect((await echoed.reply()).status).toBe(200);
     });
 
     test("two agents of this service that declare themselves stop each other", async () => {
-      await using world = await start();
       const ada = await world.inbox();
       const bob = await world.inbox();
       const newest = async (of: WorldInbox, count: number) => {
@@ -266,7 +281,6 @@ for (const engine of enginesHere()) {
     });
 
     test("a request without these fields has the same fingerprint as one with their defaults", async () => {
-      await using world = await start();
       const { id } = await world.inbox();
       const asked = { to: "jane@example.com", subject: "Hello", body: "Hello Jane" };
       const once = (more: object) => send(world, id, { ...asked, ...more }, { key: "once" });
@@ -283,7 +297,6 @@ for (const engine of enginesHere()) {
     });
 
     test("autoSubmitted is one of two words", async () => {
-      await using world = await start();
       const { id } = await world.inbox();
       const { status, body } = await send(world, id, { autoSubmitted: "no" });
       expect([status, body.code, body.errors[0].pointer]).toEqual([400, "validation_error", "#/autoSubmitted"]);
@@ -294,9 +307,4 @@ for (const engine of enginesHere()) {
       expect(await (await world.fetch(`/v1/messages/${plain.messageId}/raw`)).text()).not.toContain("Auto");
     });
   });
-}
-
-async function disposable<T extends { close(): Promise<void> }>(made: Promise<T>): Promise<T & AsyncDisposable> {
-  const thing = await made;
-  return Object.assign(thing, { [Symbol.asyncDispose]: () => thing.close() });
 }
