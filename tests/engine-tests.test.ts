@@ -1,6 +1,7 @@
 import { expect, test } from "bun:test";
+import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { allTests, engineTests, readsEngine } from "../scripts/engine-tests.ts";
+import { allTests, alwaysEmbedded, engineTests, readsEngine } from "../scripts/engine-tests.ts";
 import { importsOf } from "../scripts/imports.ts";
 import { house, sourcesIn } from "../scripts/sources.ts";
 
@@ -26,6 +27,15 @@ test.each([
 ])("a test that %s runs once", (_, path) => {
   expect(allTests()).toContain(path);
   expect(engineTests()).not.toContain(path);
+});
+
+test.each(alwaysEmbedded)("%s opens nothing but the embedded engine", (path) => {
+  const text = readFileSync(inHouse(path), "utf8");
+  expect(text).toMatch(/(?:startWorld|oneWorldOn|openEngine)\(/);
+  expect(text).not.toMatch(
+    /(?:[wW]orldsOn|[wW]orldOn|startWorld|openEngine|openMigrated|setUpEngine)\((?!(?:\{ database: )?"embedded")/,
+  );
+  expect(text).not.toMatch(/TEST_DATABASE_URL|enginesHere|startInboxd|startFleet|livesOn|Database\(/);
 });
 
 test("nothing under tests/ reads the engine without a test that imports it", () => {
