@@ -5,9 +5,8 @@ import { exportEverything } from "../../src/flows/move/export-everything.ts";
 import { importEverything } from "../../src/flows/move/import-everything.ts";
 import { type PackingDeps, packSources, sweepSegments } from "../../src/flows/pack-sources.ts";
 import { findChunk } from "../../src/store/mail/sources.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { prune } from "../../src/workers/prune.ts";
-import { enginesHere, openEngine } from "../support/engines.ts";
+import { enginesHere, openMigrated } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
 import { randomFile } from "../support/files.ts";
 import { faultsOfSources } from "../support/held-sources.ts";
@@ -232,8 +231,7 @@ describe.each(objectServersHere())("Raw mail in an object store (%s)", (server) 
 /** An empty database of the engine of this run, with the schema. */
 async function openApart() {
   const [engine = "embedded"] = enginesHere();
-  const { db, remove } = await openEngine(engine);
-  await migrate(db);
+  const { db, remove } = await openMigrated(engine);
   return { db, [Symbol.asyncDispose]: remove };
 }
 

@@ -4,9 +4,8 @@ import { query } from "../../src/database/db.ts";
 import { service } from "../../src/domain/access/actor.ts";
 import type { Authentication, Verdict } from "../../src/domain/receive/authentication.ts";
 import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { prune } from "../../src/workers/prune.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { type EngineUnderTest, enginesHere, openMigrated } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
 import { faultsOfSources } from "../support/held-sources.ts";
 import { mailOf } from "../support/mail.ts";
@@ -44,8 +43,7 @@ for (const engine of enginesHere()) {
   describe(`Mail is judged when it arrives (${engine})`, () => {
     let under: EngineUnderTest;
     beforeEach(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
+      under = await openMigrated(engine);
     });
     afterEach(() => under.remove());
 

@@ -9,10 +9,9 @@ import { deleteInbox } from "../../src/flows/account/delete-inbox.ts";
 import { exportAccount } from "../../src/flows/move/export-account.ts";
 import { exportEverything } from "../../src/flows/move/export-everything.ts";
 import { importEverything } from "../../src/flows/move/import-everything.ts";
-import { migrate } from "../../src/store/migrate.ts";
 import { authenticationOf } from "../support/arrivals.ts";
 import { emptyDatabase } from "../support/database.ts";
-import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
+import { type EngineUnderTest, enginesHere, openMigrated } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
 import { startInboxd } from "../support/inboxd.ts";
 import { mailOf } from "../support/mail.ts";
@@ -46,8 +45,7 @@ for (const engine of enginesHere()) {
   describe(`Mail that cannot be parsed at once (${engine})`, () => {
     let under: EngineUnderTest;
     beforeEach(async () => {
-      under = await openEngine(engine);
-      await migrate(under.db);
+      under = await openMigrated(engine);
     });
     afterEach(() => under.remove());
 
@@ -230,9 +228,8 @@ for (const engine of enginesHere()) {
           lines += line;
         });
       }
-      const target = await openEngine(engine);
+      const target = await openMigrated(engine);
       try {
-        await migrate(target.db);
         await importEverything({ db: target.db, mailDomain: "inbox.localhost" }, async function* () {
           yield* lines.trimEnd().split("\n");
         });
@@ -408,10 +405,9 @@ for (const engine of enginesHere()) {
   });
 
   test.skipIf(engine === "embedded")("Two processes on one Postgres parse each mail once", async () => {
-    const under = await openEngine(engine);
+    const under = await openMigrated(engine);
     const besides = await openDatabase(under.options);
     try {
-      await migrate(under.db);
       let parsed = 0;
       const counting: ReceptionOptions = {
         parse: (parse) => async (raw, entry) => {

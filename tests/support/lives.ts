@@ -3,7 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { settable } from "./clock.ts";
-import { makeDatabase } from "./database.ts";
+import { makeServiceDatabase } from "./database.ts";
 import type { EngineName } from "./engines.ts";
 import { type RunningInboxd, startInboxd } from "./inboxd.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
@@ -39,7 +39,7 @@ export function livesOn(engine: EngineName): () => Promise<Life> {
 
   async function database(): Promise<WorldDatabase | undefined> {
     if (engine === "embedded") return undefined;
-    if (given) return makeDatabase(given);
+    if (given) return makeServiceDatabase(given);
     made += 1;
     await server?.ask(`create database life_${made}`);
     return { url: server?.url(`life_${made}`) ?? "", drop: async () => undefined };

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll } from "bun:test";
-import { makeDatabase } from "./database.ts";
+import { makeServiceDatabase } from "./database.ts";
 import type { EngineName } from "./engines.ts";
 import { type PostgresServer, startPostgres } from "./postgres.ts";
 import { startWorld, type World, type WorldDatabase, type WorldOptions } from "./world.ts";
@@ -21,7 +21,7 @@ export function worldsOn(engine: EngineName): (options?: WorldOptions) => Promis
 
   async function database(): Promise<WorldDatabase | "embedded"> {
     if (engine === "embedded") return "embedded";
-    if (given) return makeDatabase(given);
+    if (given) return makeServiceDatabase(given);
     if (own === undefined) throw new Error("Cannot start a world: its server is not there before the tests begin");
     made += 1;
     const name = `world_${made}`;

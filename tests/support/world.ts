@@ -5,7 +5,7 @@ import pino from "pino";
 import { type Environment, readConfig } from "../../src/config.ts";
 import { type Service, startService } from "../../src/service/start.ts";
 import { type Clock, machineClock, settable } from "./clock.ts";
-import { makeDatabase, settingsFor } from "./database.ts";
+import { makeServiceDatabase, settingsFor } from "./database.ts";
 import { readsLog, untilLogShowsAll } from "./log-horizon.ts";
 import { rawSmtp } from "./raw-smtp.ts";
 
@@ -94,7 +94,7 @@ export async function startWorld(options: WorldOptions = {}): Promise<World> {
 function databaseOf({ database }: WorldOptions): Promise<WorldDatabase> | WorldDatabase | undefined {
   if (database !== undefined) return database === "embedded" ? undefined : database;
   const server = process.env.TEST_DATABASE_URL;
-  return server ? makeDatabase(server) : undefined;
+  return server ? makeServiceDatabase(server) : undefined;
 }
 
 async function worldOn(databaseUrl: string | undefined, options: WorldOptions): Promise<World> {

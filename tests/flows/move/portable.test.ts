@@ -2,8 +2,7 @@ import { beforeAll, describe, expect, test } from "bun:test";
 import type { Database } from "../../../src/database/db.ts";
 import { exportEverything } from "../../../src/flows/move/export-everything.ts";
 import { importEverything } from "../../../src/flows/move/import-everything.ts";
-import { migrate } from "../../../src/store/migrate.ts";
-import { enginesHere, openEngine } from "../../support/engines.ts";
+import { enginesHere, openMigrated } from "../../support/engines.ts";
 import { failureOf } from "../../support/failure.ts";
 import { mailOf } from "../../support/mail.ts";
 import { startWorld } from "../../support/world.ts";
@@ -68,8 +67,7 @@ for (const engine of enginesHere()) {
 
     /** An empty database with the schema. */
     async function emptyTarget(): Promise<Database & AsyncDisposable> {
-      const { db, remove } = await openEngine(engine);
-      await migrate(db);
+      const { db, remove } = await openMigrated(engine);
       return { ...db, [Symbol.asyncDispose]: remove };
     }
 
