@@ -22,9 +22,14 @@ describe("eight times the input takes about eight times as long", () => {
   const stepMs = 4;
   function isLinear(fieldsOf: (length: number) => Partial<ExtractedFrom>, length: number): void {
     const [small, large] = [fieldsOf(length / 8), fieldsOf(length)];
-    const costs = Array.from({ length: 6 }, () => [costOf(small, 8), costOf(large, 1)] as const);
-    const least = Math.min(...costs.map(([cost]) => cost));
-    expect(Math.min(...costs.map(([, cost]) => cost))).toBeLessThan(4 * Math.max(least, 2 * stepMs));
+    let [leastSmall, leastLarge] = [Number.POSITIVE_INFINITY, Number.POSITIVE_INFINITY];
+    for (let run = 0; run < 6; run += 1) {
+      leastLarge = Math.min(leastLarge, costOf(large, 1));
+      // This is within the limit for any cost of the small input.
+      if (leastLarge < 4 * 2 * stepMs) return;
+      leastSmall = Math.min(leastSmall, costOf(small, 8));
+    }
+    expect(leastLarge).toBeLessThan(4 * Math.max(leastSmall, 2 * stepMs));
   }
 
   test.each([
