@@ -45,6 +45,7 @@ const right: DatabaseFacts = {
   connections: 97,
   stepsToDo: [],
   unknownSteps: [],
+  refusedStep: undefined,
   webhookUrls: [],
   serviceId: undefined,
   hasSegments: false,
@@ -74,7 +75,14 @@ const cases: readonly [what: string, check: Check, differs: Partial<DatabaseFact
   ["torn pages", checkDurability, { fullPageWrites: "off" }, "fail", "SET full_page_writes = on;"],
   ["a schema of ours", checkSchema, {}, "ok", "up to date"],
   ["an older schema", checkSchema, { stepsToDo: ["0001_more"] }, "warn", "inboxd migrate"],
-  ["a newer schema", checkSchema, { unknownSteps: ["0009_later"] }, "fail", "0009_later"],
+  ["a newer schema that only adds", checkSchema, { unknownSteps: ["0009_later"] }, "warn", "0009_later, with which"],
+  [
+    "a newer schema that removes",
+    checkSchema,
+    { unknownSteps: ["0009_later", "0010_last"], refusedStep: "0010_last" },
+    "fail",
+    "0009_later, 0010_last",
+  ],
   ["one clock", checkClock, { serverAt: later(-120) }, "ok", "120 ms behind"],
   ["a log that is up to date", checkLog, {}, "ok", "up to date"],
   ["a log that waits", checkLog, { logLagSeconds: 7.2 }, "warn", "behind by 7 s"],
@@ -270,7 +278,7 @@ describe.skipIf(!breaksPostgres)("A Postgres", () => {
          insert into endpoints (id, account_id, is_default, url, secret, created_at, disabled_at, event_types, skip_automated, include) values
            ('1', 'a', true, 'https://hooks.ada.works/', 's', now(), null, '{*}', false, '{}'),
            ('2', 'b', true, 'https://off.ada.works/', 's', now(), now(), '{*}', false, '{}');
-         insert into schema_steps (step, tag) values (99, '0099_later')`,
+         insert into schema_steps (step, tag, kind) values (99, '0099_later', 'contract')`,
         "ibx",
       );
       const after = await checkDatabase({ ...question, now: () => new Date(Date.now() - 60_000) });

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { query } from "../../src/database/db.ts";
-import { migrate, migrations } from "../../src/store/migrate.ts";
+import { type Migration, migrate, migrations } from "../../src/store/migrate.ts";
 import { type EngineUnderTest, enginesHere, openEngine } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
 
@@ -32,11 +32,17 @@ describe.if(enginesHere().includes("embedded"))("The cluster that an embedded da
     }
   });
 
-  test("takes the steps of a later program, and is refused by an earlier one after that", async () => {
-    const later = [...migrations, { tag: "9999_later", text: "create table later (id int)" }];
-    await migrate(shipped.db, later);
+  test("takes the steps of a later program, and after one that removes is refused by an earlier program", async () => {
+    const later: Migration[] = [
+      ...migrations,
+      { tag: "9998_later", kind: "expand", text: "create table later (id int)" },
+      { tag: "9999_last", kind: "contract", text: "drop table later" },
+    ];
+    await migrate(shipped.db, later.slice(0, -1));
     expect(await tablesOf(shipped)).toContain("later");
-    expect(String(await failureOf(migrate(shipped.db)))).toContain("it has step 9999_later");
+    await migrate(shipped.db);
+    await migrate(shipped.db, later);
+    expect(String(await failureOf(migrate(shipped.db)))).toContain("it has step 9999_last");
   });
 });
 
@@ -78,7 +84,7 @@ async function schemaOf({ db }: EngineUnderTest): Promise<string[]> {
         union all
         select format('extension %s', extname) from pg_extension
         union all
-        select format('step %s %s', step, tag) from schema_steps
+        select format('step %s %s %s', step, tag, kind) from schema_steps
       ) lines order by line collate "C"`,
   );
   return rows.map(({ line }) => line);

@@ -126,11 +126,12 @@ export function checkDurability({ synchronousCommit, fsync, fullPageWrites }: Da
   );
 }
 
-export function checkSchema({ stepsToDo, unknownSteps }: DatabaseFacts): Finding {
+export function checkSchema({ stepsToDo, unknownSteps, refusedStep }: DatabaseFacts): Finding {
   const { ok, warn, fail } = findingsOf("database schema");
   if (unknownSteps.length > 0) {
     const seen = `newer than this inboxd: it has ${unknownSteps.join(", ")}`;
-    return fail(seen, "Run the version that wrote it, or a later one");
+    if (refusedStep !== undefined) return fail(seen, "Run the version that wrote it, or a later one");
+    return warn(`${seen}, with which this version runs`, "Finish the upgrade, or the way back, on all machines");
   }
   if (stepsToDo.length > 0) {
     return warn(`pending steps: ${stepsToDo.join(", ")}`, "The next start runs them. To run them now: inboxd migrate");

@@ -13,7 +13,7 @@ import {
 import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
 import { openPostgresPool } from "../../database/postgres.ts";
 import { findLogLagSeconds } from "../events/feeds.ts";
-import { migrations } from "../migrate.ts";
+import { judgeSteps, listDoneSteps, migrations } from "../migrate.ts";
 import { findDispatchLagSeconds } from "../send/drafts.ts";
 import { serviceIdSetting } from "./settings.ts";
 
@@ -34,9 +34,13 @@ export interface DatabaseFacts {
   isReadOnly: boolean;
   /** The most connections that the server allows to ordinary users. */
   connections: number;
-  /** `stepsToDo`: the steps of the schema that are not done yet. `unknownSteps`: done steps that this program does not know. */
+  /**
+   * `stepsToDo`: the steps of the schema that are not done yet. `unknownSteps`: done steps that this program does not know. `refusedStep`:
+   * the first of them with which it must not run.
+   */
   stepsToDo: string[];
   unknownSteps: string[];
+  refusedStep: string | undefined;
   /** The URLs of the first default endpoints that are not disabled. */
   webhookUrls: string[];
   /** The id that the service shows at its port; undefined before its first start. */
@@ -128,6 +132,7 @@ type AskedApart =
   | "askedAt"
   | "stepsToDo"
   | "unknownSteps"
+  | "refusedStep"
   | "webhookUrls"
   | "serviceId"
   | "logLagSeconds"
@@ -151,11 +156,8 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   );
   if (server === undefined) throw new Error("Cannot diagnose the database: it gave no answer");
   const askedAt = new Date((before.getTime() + now().getTime()) / 2);
-  const done = (await isThere(db, "schema_steps"))
-    ? await query<{ tag: string }>(db, sql`select tag from schema_steps order by step`)
-    : [];
-  const known = migrations.map(({ tag }) => tag);
-  const doneTags = done.map(({ tag }) => tag);
+  const steps = judgeSteps(await listDoneSteps(db), migrations);
+  const isBehind = steps.toDo.length > 0;
   const urls = (await isThere(db, "endpoints"))
     ? await query<{ url: string }>(
         db,
@@ -168,15 +170,16 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   return {
     ...server,
     askedAt,
-    stepsToDo: known.slice(doneTags.length),
-    unknownSteps: doneTags.filter((tag, step) => known[step] !== tag),
+    stepsToDo: steps.toDo,
+    unknownSteps: steps.unknown,
+    refusedStep: steps.refused,
     webhookUrls: urls.map(({ url }) => url),
     serviceId: service?.value,
-    logLagSeconds: doneTags.length < known.length ? 0 : await findLogLagSeconds(db),
-    dispatchLagSeconds: doneTags.length < known.length ? 0 : await findDispatchLagSeconds(db),
+    logLagSeconds: isBehind ? 0 : await findLogLagSeconds(db),
+    dispatchLagSeconds: isBehind ? 0 : await findDispatchLagSeconds(db),
     hasSegments: (await isThere(db, "segments")) && (await query(db, sql`select 1 from segments limit 1`)).length > 0,
     domains: (await isThere(db, "domains")) ? await findDomains(db) : { proven: 0, failing: [], elsewhere: [] },
-    senders: doneTags.length < known.length ? { mails: 0, checked: 0, addresses: [] } : await findSenders(db),
+    senders: isBehind ? { mails: 0, checked: 0, addresses: [] } : await findSenders(db),
   };
 }
 
