@@ -9,7 +9,7 @@ import { listenPostgres } from "./notifications.ts";
 import { openPool } from "./pool.ts";
 import type { PoolUsage } from "./pooled-connections.ts";
 import { refuseAnotherDatabase, refuseSharedSessions, withPoolerCure } from "./pooler.ts";
-import { openPostgresPool, ownSettings, type PostgresOptions, sessionSettings } from "./postgres.ts";
+import { openPostgresPool, ownSettings, type PostgresPoolOptions, sessionSettings } from "./postgres.ts";
 import { type Db, query } from "./session.ts";
 import { DatabaseSlow } from "./unavailable.ts";
 
@@ -48,7 +48,7 @@ export interface Database {
   ): Promise<() => Promise<void>>;
   /** Runs work, and throws if it takes longer than `promptlyMs`. With a server, it has its own connection. */
   promptly(work: (own: Db) => Promise<unknown>): Promise<void>;
-  /** Runs long work, such as a migration or an export, on its own connection without time-outs. */
+  /** Runs long work, such as a migration or an export, on one connection of its own without time-outs. */
   maintain<T>(work: (own: Db) => Promise<T>): Promise<T>;
   /** When a commit last reached the disk, by `performance.now()`. Undefined if it is not known, as always with a server. */
   committedMs(): number | undefined;
@@ -73,7 +73,7 @@ export interface DatabaseOptions {
   onWarning?: (warning: string) => void;
 }
 
-export type Timeouts = Omit<PostgresOptions, "url" | "isPooled"> & { acquireMs: number; promptlyMs: number };
+export type Timeouts = Omit<PostgresPoolOptions, "url" | "isPooled" | "size"> & { promptlyMs: number };
 
 const usualConnections = { api: 10, sends: 4, mail: 6, work: 6 };
 
@@ -131,7 +131,9 @@ async function openPostgresDatabase(url: string, options: DatabaseOptions): Prom
   };
   const quick = { connectMs: timeouts.promptlyMs, deadlineMs: timeouts.promptlyMs, acquireMs: timeouts.promptlyMs };
   const prompt = openPostgresPool({ url, isPooled, size: 1, ...timeouts, ...quick });
-  const unhurried = { ...timeouts, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
+  // The connection stays, because work may hold advisory locks of its session.
+  const lifetimeMs = Number.POSITIVE_INFINITY;
+  const unhurried = { ...timeouts, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0, lifetimeMs };
   const close = () => Promise.all([...Object.values(pools), prompt].map((each) => each.close()));
   try {
     if (isPooled) await refuseWrongDirectUrl(pools.api, { ...timeouts, url: directUrl });

@@ -27,12 +27,14 @@ export interface PostgresOptions {
 export interface PostgresPoolOptions extends PostgresOptions {
   size: number;
   acquireMs: number;
+  /** The age of a connection after which another one takes its place. Without it, half an hour. */
+  lifetimeMs?: number;
 }
 
-const lifetimeMs = 30 * 60_000;
+const usualLifetimeMs = 30 * 60_000;
 
 export function openPostgresPool(options: PostgresPoolOptions): Pool {
-  const { size, acquireMs } = options;
+  const { size, acquireMs, lifetimeMs = usualLifetimeMs } = options;
   return openPool({ size, acquireMs, lifetimeMs, sharedBy: 4, connect: () => connectPostgres(options) });
 }
 

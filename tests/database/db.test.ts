@@ -1,5 +1,5 @@
 import { heapStats } from "bun:jsc";
-import { afterAll, beforeAll, describe, expect, test } from "bun:test";
+import { afterAll, beforeAll, describe, expect, spyOn, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import fc from "fast-check";
 import {
@@ -300,6 +300,24 @@ for (const engine of enginesHere()) {
           sql`select count(*) as n from pg_prepared_statements where statement like '%prepared once%' and statement not like '%pg_prepared%'`,
         );
         expect(counted?.n).toBeLessThanOrEqual(1);
+      });
+    });
+
+    test.if(engine === "postgres")("keeps the connection of long work, however old it is", async () => {
+      const pidOf = async (of: Db) => (await query<{ pid: number }>(of, sql`select pg_backend_pid() as pid`))[0]?.pid;
+      await under.db.maintain(async (own) => {
+        const pids = [await pidOf(own), await pidOf(db)];
+        const now = performance.now.bind(performance);
+        const clock = spyOn(performance, "now").mockImplementation(() => now() + 3_600_000);
+        try {
+          // An old connection still answers once, and is closed then.
+          expect([await pidOf(own), await pidOf(db)]).toEqual(pids);
+          const [ownPid, pid] = [await pidOf(own), await pidOf(db)];
+          expect(ownPid).toBe(pids[0]);
+          expect(pid).not.toBe(pids[1]);
+        } finally {
+          clock.mockRestore();
+        }
       });
     });
 
