@@ -8,6 +8,7 @@ export const examples: Readonly<Record<string, readonly string[]>> = {
   inboxd: ["inboxd serve", "inboxd doctor"],
   serve: ["inboxd serve", "PORT=0 MAIL_DOMAIN=mail.example.com inboxd serve"],
   migrate: ["inboxd migrate"],
+  partition: ["inboxd partition messages attachments source_chunks", "inboxd partition events --by day"],
   config: ["inboxd config", "inboxd config --json"],
   secrets: ["inboxd secrets reseal"],
   "secrets reseal": ["inboxd secrets reseal"],

@@ -110,7 +110,7 @@ export function base32(value: number, length: number): string {
   return text;
 }
 
-/** The instant of an id. */
+/** The instant of an id, or of the beginning of ids. */
 export function instantOfId(id: string): Date {
   let value = 0;
   for (const character of id.slice(4, 14)) value = value * 32 + alphabet.indexOf(character);

@@ -1,6 +1,7 @@
 import type { Database } from "../database/db.ts";
 import { domainStatuses } from "../domain/domains/readiness.ts";
 import { instantOfId } from "../domain/ids.ts";
+import { missingOf, type Partition, partitionableTables } from "../domain/partitions.ts";
 import { openStates } from "../domain/send/draft.ts";
 import { remembered } from "../flows/remembered.ts";
 import { countDomainsByStatus } from "../store/account/domains.ts";
@@ -10,6 +11,7 @@ import { findOldestUnpacked } from "../store/mail/segments.ts";
 import { outboxKinds } from "../store/outbox/items.ts";
 import { listOutboxDepths, type OutboxDepth } from "../store/outbox/outbox-rows.ts";
 import { countOpenDraftsByState } from "../store/send/drafts.ts";
+import { listPartitions } from "../store/upkeep/partitions.ts";
 import type { Registry, Samples } from "./registry.ts";
 
 /** The shortest time between two counts of the outbox. Metrics that are read more often show the last count. */
@@ -100,6 +102,23 @@ export function watchDatabase(metrics: Registry, db: Database, now: () => Date):
       const ageMs = sourceId === undefined ? 0 : now().getTime() - instantOfId(sourceId).getTime();
       return [{ value: Math.max(0, ageMs / 1000) }];
     },
+    "same",
+  );
+  const partitions = remembered(() => listPartitions(db.api), countedEveryMs);
+  async function eachTable(measure: (partitions: readonly Partition[]) => number): Promise<Samples> {
+    const found = await partitions();
+    return partitionableTables.map((table) => ({ labels: { table }, value: measure(found.get(table) ?? []) }));
+  }
+  metrics.gauge(
+    "inboxd_partitions",
+    "Partitions of each table that can have them; 0 if it has none",
+    () => eachTable(({ length }) => length),
+    "same",
+  );
+  metrics.gauge(
+    "inboxd_partitions_missing",
+    "Partitions that should have been added by now, ahead of new rows",
+    () => eachTable((own) => missingOf(own, now()).length),
     "same",
   );
   metrics.gauge(

@@ -19,6 +19,7 @@ import { accountRules } from "../flows/account-rules.ts";
 import { sharedChanges } from "../flows/changes.ts";
 import type { Deps } from "../flows/deps.ts";
 import { listeners } from "../flows/listeners.ts";
+import { addPartitions } from "../flows/partitions.ts";
 import { attachmentLinks } from "../flows/read/attachment-links.ts";
 import { approvalLinks } from "../flows/send/approval-links.ts";
 import { smtpAddress } from "../http/docs/this-server.ts";
@@ -110,6 +111,8 @@ async function start(config: Config, { log, own, siblings, opened }: StartParts)
   await migrate(db, migrations, {
     onRetry: (err) => log.warn({ err }, "the schema is not changed yet: other processes use its tables; trying again"),
   });
+  // Before mail comes, since the service may have been stopped for longer than its partitions last.
+  await addPartitions({ db, now: timeAndChance.now });
   await alignEventLog(db);
 
   const changes = await sharedChanges({ ...timeAndChance, db, log });

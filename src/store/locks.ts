@@ -20,6 +20,10 @@ export const locks = {
   importing: 7521962899002007,
   /** One process at a time claims due drafts. */
   dispatching: 7521962899002008,
+  /** One process at a time partitions a table, or joins old partitions. */
+  partitioning: 7521962899002009,
+  /** One transaction at a time adds partitions. */
+  extending: 7521962899002010,
 } as const;
 
 /** The number of a lock as part of a statement's text, and not as a parameter. */

@@ -1,6 +1,7 @@
 import type { Db } from "../database/db.ts";
 import { expiryOfKeys } from "../domain/idempotency.ts";
 import { utcDay } from "../domain/limits.ts";
+import { boundAt, endsBefore } from "../domain/partitions.ts";
 import { addressReservedMs } from "../flows/account/delete-inbox.ts";
 import { endUnusedGrants } from "../flows/connect/grants.ts";
 import type { Deps } from "../flows/deps.ts";
@@ -13,6 +14,7 @@ import { removeContentOfFinalDrafts, removeForgottenDrafts } from "../store/send
 import { removeLettersBefore } from "../store/send/letters.ts";
 import { removeExpiredSuppressions } from "../store/send/suppressions.ts";
 import { closeInboxes, findDeletedAccount, removeRowsOfAccount } from "../store/upkeep/deleted-accounts.ts";
+import { listPartitions } from "../store/upkeep/partitions.ts";
 import {
   forgetRemovedBefore,
   type PrunedTo,
@@ -84,7 +86,7 @@ export async function prune(deps: PruneDeps, isStopping: () => boolean = () => f
     (tx) => removeRetiredKeys(tx, now),
     removeKeysOfDeletedDomains,
     removeDeletedDomains,
-    removingEvents(eventsBefore),
+    removingEvents(eventsBefore, await endOfPrunedEvents(deps.db.work, eventsBefore)),
     (tx) => removeAuditEntriesBefore(tx, auditBefore, stepRows),
     removingAccounts(now),
     (tx) => removeFreeAddresses(tx, now, stepRows),
@@ -123,11 +125,23 @@ function removingAccounts(now: Date): (tx: Db) => Promise<number> {
   };
 }
 
+/**
+ * The end of the partitions whose events are removed row by row. Undefined if those of all are. Otherwise they are the first one, and those
+ * that should have been dropped a day, week or month ago but could not be.
+ */
+async function endOfPrunedEvents(db: Db, before: Date): Promise<string | undefined> {
+  const partitions = await listPartitions(db);
+  const events = partitions.get("events");
+  if (events === undefined || !partitions.has("deliveries")) return undefined;
+  const overdue = endsBefore(events, before).at(-2);
+  return overdue === undefined ? events[0]?.to : boundAt("events", overdue);
+}
+
 /** Removes old events, oldest first. Skips those that must stay (see `removeEventsBefore`). */
-function removingEvents(before: Date): (tx: Db) => Promise<number> {
+function removingEvents(before: Date, below: string | undefined): (tx: Db) => Promise<number> {
   let after: PrunedTo | undefined;
   return async (tx) => {
-    const { removed, prunedTo } = await removeEventsBefore(tx, { before, after, limit: stepRows });
+    const { removed, prunedTo } = await removeEventsBefore(tx, { before, after, below, limit: stepRows });
     after = prunedTo;
     return prunedTo === undefined ? 0 : Math.max(1, removed);
   };

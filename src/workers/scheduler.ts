@@ -5,6 +5,7 @@ import type { OutboxKind } from "../store/outbox/items.ts";
 import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { startInboxExpiry } from "./expire-inboxes.ts";
+import { partitionKeeper } from "./keep-partitions.ts";
 import { notifier } from "./outbox/notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox/outbox-worker.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
@@ -68,8 +69,10 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const isStopping = () => stopping;
   const expireMessages = messageExpirer({ ...deps, expired: observe.expired });
   const emptyTrash = trashEmptier(deps);
+  const keepPartitions = partitionKeeper(deps);
   const pruneTimer = setInterval(() => {
     pruning = pruning
+      .then(() => keepPartitions(isStopping))
       .then(() => prune(deps, isStopping))
       .then(() => expireMessages(isStopping))
       .then(() => emptyTrash(isStopping))

@@ -1,5 +1,8 @@
-import { connectPostgres } from "../../src/database/postgres.ts";
+import { administering, databaseUrl } from "./administering.ts";
 import { hasPostgres, startPostgres } from "./postgres.ts";
+
+/** Whether the databases of this run are partitioned. They must be on Postgres. */
+export const isPartitionedHere = process.env.TEST_PARTITIONED === "1";
 
 export interface EmptyDatabase {
   url: string;
@@ -42,26 +45,21 @@ export function makeDatabase(server: string): Promise<EmptyDatabase> {
 
 /**
  * Makes a database for a service on the server of TEST_DATABASE_URL. It has the schema if the run has a database to copy
- * (`scripts/with-postgres.ts`), because a copy takes less time than a migration. Otherwise it is empty.
+ * (`scripts/with-postgres.ts`), because a copy takes less time than a migration. Otherwise it is empty. With TEST_PARTITIONED it has the
+ * schema with partitions.
  */
-export function makeServiceDatabase(server: string): Promise<EmptyDatabase> {
-  return copyOf(process.env.TEST_DATABASE_TEMPLATE ?? "template1", server);
+export async function makeServiceDatabase(server: string): Promise<EmptyDatabase> {
+  if (!isPartitionedHere) return copyOf(process.env.TEST_DATABASE_TEMPLATE ?? "template1", server);
+  const { partitionedTemplate } = await import("./partitioned.ts");
+  return copyOf(await partitionedTemplate(server), server);
 }
 
 async function copyOf(template: string, server: string): Promise<EmptyDatabase> {
   const name = `ibx_${crypto.randomUUID().replaceAll("-", "")}`;
   await administer(server, `create database ${name} template ${template} strategy file_copy`);
-  const url = new URL(server);
-  url.pathname = `/${name}`;
-  return { url: url.href, drop: () => administer(server, `drop database if exists ${name} with (force)`) };
+  return { url: databaseUrl(server, name), drop: () => administer(server, `drop database if exists ${name} with (force)`) };
 }
 
 async function administer(server: string, statement: string): Promise<void> {
-  const patient = { connectMs: 5_000, deadlineMs: 0, statementMs: 0, lockMs: 0, idleInTransactionMs: 0 };
-  const connection = connectPostgres({ url: server, ...patient });
-  try {
-    await connection.script(statement);
-  } finally {
-    await connection.close();
-  }
+  await administering(server, (connection) => connection.script(statement));
 }

@@ -88,6 +88,8 @@ export interface PrunedTo {
 export interface OldEvents {
   before: Date;
   after: PrunedTo | undefined;
+  /** The end of the partitions that are pruned row by row. Later ones are dropped whole. Undefined if all are pruned. */
+  below: string | undefined;
   limit: number;
 }
 
@@ -100,13 +102,14 @@ const mostLookedAt = 10_000;
  */
 export async function removeEventsBefore(
   tx: Db,
-  { before, after, limit }: OldEvents,
+  { before, after, below, limit }: OldEvents,
 ): Promise<{ removed: number; prunedTo: PrunedTo | undefined }> {
   const [step] = await query<{ removed: number; occurredAt: Date | null; id: string | null }>(
     tx,
     sql`with looked as materialized (
           select id, account_id, written_by, occurred_at from events
           where occurred_at < ${before} and (occurred_at, id) > (${after?.occurredAt ?? new Date(0)}, ${after?.id ?? ""})
+          ${below === undefined ? sql`` : sql`and id < ${below}`}
           order by occurred_at, id limit ${mostLookedAt}
         ),
         old as materialized (
