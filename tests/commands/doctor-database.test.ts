@@ -11,6 +11,7 @@ import {
   checkDomains,
   checkDurability,
   checkLog,
+  checkPartitions,
   checkSchema,
   checkSenders,
   checkServer,
@@ -18,6 +19,8 @@ import {
 import type { Finding } from "../../src/commands/doctor/finding.ts";
 import { mostConnections, openDatabase, query } from "../../src/database/db.ts";
 import { lockDirectory } from "../../src/database/directory-lock.ts";
+import { beginningOfIds } from "../../src/domain/ids.ts";
+import type { Partition, Partitions } from "../../src/domain/partitions.ts";
 import { migrate, migrations } from "../../src/store/migrate.ts";
 import type { DatabaseFacts } from "../../src/store/upkeep/diagnosis.ts";
 import { breaksPostgres } from "../support/engines.ts";
@@ -29,6 +32,7 @@ afterAll(() => rmSync(directory, { recursive: true }));
 
 const at = new Date("2026-03-21T10:05:00.000Z");
 const later = (ms: number) => new Date(at.getTime() + ms);
+const dayMs = 86_400_000;
 
 const right: DatabaseFacts = {
   version: "16.4 (Debian 16.4-1)",
@@ -51,6 +55,7 @@ const right: DatabaseFacts = {
   hasSegments: false,
   domains: { proven: 0, failing: [], elsewhere: [] },
   senders: { mails: 0, checked: 0, addresses: [] },
+  partitioning: { partitions: new Map(), bounded: [], relations: 0, locks: 6400, locksEach: 64 },
 };
 
 const connectionsOf = (processes: number) => (facts: DatabaseFacts) => checkConnections(facts, processes);
@@ -108,6 +113,36 @@ test("domains whose mail comes here are counted, and without domains there is no
   expect(checkDomains(right)).toEqual([]);
   const [finding] = checkDomains({ ...right, domains: { proven: 3, failing: [], elsewhere: [] } });
   expect(finding).toEqual({ check: "domains", level: "ok", seen: "3 verified, and their mail comes here" });
+});
+
+describe("partitions", () => {
+  const until = (ms: number): Partition[] => [{ name: "p", from: undefined, to: beginningOfIds("evt", later(ms)) }];
+  const ahead = until(8 * dayMs);
+  const both = (own: Partition[]): Partitions => new Map([["events", own] as const, ["deliveries", own] as const]);
+  const alone: Partitions = new Map([["events", ahead] as const]);
+  const rows: [what: string, differs: Partial<DatabaseFacts["partitioning"]>, level: string, says: string][] = [
+    ["with time ahead", { partitions: both(ahead) }, "ok", "events, deliveries, until 2026-03-29T10:05:00.000Z"],
+    ["that end soon", { partitions: both(until(dayMs - 1)) }, "warn", "they end at 2026-03-22"],
+    ["that have ended", { partitions: both(until(0)) }, "fail", "mail is refused"],
+    ["of events alone", { partitions: alone }, "warn", "none is dropped"],
+    [
+      "with too many locks",
+      { partitions: both(ahead), relations: 500 },
+      "warn",
+      "Set max_locks_per_transaction to 78 ",
+    ],
+    ["of a table that is on its way", { bounded: ["messages"] }, "warn", "messages_partition_bound"],
+  ];
+  test.each(rows)("%s", (_what, differs, level, says) => {
+    const found = checkPartitions({ ...right, partitioning: { ...right.partitioning, ...differs } }, 1);
+    expect(found).toHaveLength(1);
+    expect(found[0]?.level).toBe(level as Finding["level"]);
+    expect(`${found[0]?.seen} ${found[0]?.todo}`).toContain(says);
+  });
+
+  test("that are not there are not mentioned", () => {
+    expect(checkPartitions(right, 1)).toEqual([]);
+  });
 });
 
 describe("the senders of mail", () => {

@@ -1,6 +1,7 @@
 import type { AdminRequest } from "../../control/administer.ts";
 import { DataDirectoryInUse } from "../../database/db.ts";
 import { findCluster } from "../../database/embedded-cluster.ts";
+import { endOf } from "../../domain/partitions.ts";
 import {
   type DatabaseFacts,
   diagnoseEmbedded,
@@ -89,7 +90,12 @@ function judged(
   const { webhookUrls, serviceId, hasSegments } = facts;
   const senders = isAuthenticating ? checkSenders(facts) : [];
   return {
-    findings: [...checks.map((check) => check(facts)), ...checkDomains(facts), ...senders],
+    findings: [
+      ...checks.map((check) => check(facts)),
+      ...checkPartitions(facts, processes),
+      ...checkDomains(facts),
+      ...senders,
+    ],
     webhookUrls,
     identity: serviceId === undefined ? "not started yet" : { id: serviceId },
     hasSegments,
@@ -214,6 +220,47 @@ export function checkDispatch({ dispatchLagSeconds }: DatabaseFacts): Finding {
 }
 
 const mostLateSeconds = 30;
+
+/**
+ * Checks that partitioned tables have partitions for new rows for some time, and that Postgres has room for the locks of all partitions: a
+ * statement that does not find them all fails. Without partitions it is silent.
+ */
+export function checkPartitions({ partitioning, serverAt }: DatabaseFacts, processes: number): Finding[] {
+  const { ok, warn, fail } = findingsOf("partitions");
+  const { partitions, bounded, relations, locks, locksEach } = partitioning;
+  const found = bounded.map((table) =>
+    warn(
+      `the partitioning of ${table} has not ended, and new rows are refused from some day on`,
+      `Wait for "inboxd partition"; if it has ended, the service removes the constraint ${table}_partition_bound in an hour`,
+    ),
+  );
+  if (partitions.size === 0) return found;
+  const [end = serverAt] = Array.from(partitions.values(), endOf).toSorted((one, other) => Number(one) - Number(other));
+  const leftMs = end.getTime() - serverAt.getTime();
+  const last = end.toISOString();
+  const todo = 'Start the service, which adds more; if it runs, look for "partitions not changed" in its log';
+  if (leftMs <= 0) found.push(fail(`there is none for new rows since ${last}: mail is refused`, todo));
+  else if (leftMs < dayMs) found.push(warn(`they end at ${last}`, todo));
+  if (partitions.has("events") !== partitions.has("deliveries")) {
+    found.push(
+      warn("only one of events and deliveries has them, so none is dropped", "Run inboxd partition events again"),
+    );
+  }
+  // Two sessions that lock one table count as one lock: Postgres has room for twice as many holders as locks.
+  const needed = Math.ceil((relations * processes * mostConnections) / 2);
+  if (needed > locks) {
+    const enough = Math.ceil((locksEach * needed) / locks);
+    found.push(
+      warn(
+        `${relations} tables and indexes may need ${needed} locks, and Postgres has room for ${locks}`,
+        `Set max_locks_per_transaction to ${enough} and restart Postgres`,
+      ),
+    );
+  }
+  return found.length > 0 ? found : [ok(`${Array.from(partitions.keys()).join(", ")}, until ${last}`)];
+}
+
+const dayMs = 86_400_000;
 
 /** Reports the own domains that fail, and those whose mail goes to another server, by their last checks. Without domains it is silent. */
 export function checkDomains({ domains: { proven, failing, elsewhere } }: DatabaseFacts): Finding[] {

@@ -12,9 +12,11 @@ import {
 } from "../../database/db.ts";
 import { refuseSharedSessions, withPoolerCure } from "../../database/pooler.ts";
 import { openPostgresPool } from "../../database/postgres.ts";
+import type { Partitionable, Partitions } from "../../domain/partitions.ts";
 import { findLogLagSeconds } from "../events/feeds.ts";
 import { judgeSteps, listDoneSteps, migrations } from "../migrate.ts";
 import { findDispatchLagSeconds } from "../send/drafts.ts";
+import { listBounded, listPartitions } from "./partitions.ts";
 import { serviceIdSetting } from "./settings.ts";
 
 /** The facts about a database that `inboxd doctor` judges. Reading them changes nothing, not even the schema. */
@@ -55,6 +57,18 @@ export interface DatabaseFacts {
   hasSegments: boolean;
   domains: DomainsFound;
   senders: SendersFound;
+  partitioning: PartitioningFound;
+}
+
+export interface PartitioningFound {
+  partitions: Partitions;
+  /** The tables whose partitioning has not ended. */
+  bounded: Partitionable[];
+  /** The partitions and their indexes. A statement may lock those of several tables at once. */
+  relations: number;
+  /** The locks for which the server has room, and the setting that they depend on. */
+  locks: number;
+  locksEach: number;
 }
 
 export interface RoleSetting {
@@ -140,7 +154,8 @@ type AskedApart =
   | "hasSegments"
   | "domains"
   | "roleSettings"
-  | "senders";
+  | "senders"
+  | "partitioning";
 
 async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
   // The connection is opened first, so that the time for it does not count when the clock is read.
@@ -180,7 +195,24 @@ async function factsFrom(db: Db, now: () => Date): Promise<DatabaseFacts> {
     hasSegments: (await isThere(db, "segments")) && (await query(db, sql`select 1 from segments limit 1`)).length > 0,
     domains: (await isThere(db, "domains")) ? await findDomains(db) : { proven: 0, failing: [], elsewhere: [] },
     senders: isBehind ? { mails: 0, checked: 0, addresses: [] } : await findSenders(db),
+    partitioning: await findPartitioning(db),
   };
+}
+
+async function findPartitioning(db: Db): Promise<PartitioningFound> {
+  const partitions = await listPartitions(db);
+  const names = Array.from(partitions.values(), (own) => own.map(({ name }) => name)).flat();
+  const [found] = await query<Omit<PartitioningFound, "partitions" | "bounded">>(
+    db,
+    sql`select (select count(*) from pg_class c left join pg_index i on i.indrelid = c.oid
+          where c.relnamespace = current_schema()::regnamespace and c.relname::text = any(${arrayOf("text", names)}))
+            + ${names.length}::int as relations,
+          current_setting('max_locks_per_transaction')::int8 * (current_setting('max_connections')::int8
+            + current_setting('max_prepared_transactions')::int8) as locks,
+          current_setting('max_locks_per_transaction')::int as "locksEach"`,
+  );
+  if (found === undefined) throw new Error("Cannot diagnose the database: it gave no answer");
+  return { partitions, bounded: await listBounded(db), ...found };
 }
 
 /** Looks at the newest 1,000 messages, so that the statement stays quick in an account that only sends. */
