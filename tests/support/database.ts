@@ -57,7 +57,10 @@ export async function makeServiceDatabase(server: string): Promise<EmptyDatabase
 async function copyOf(template: string, server: string): Promise<EmptyDatabase> {
   const name = `ibx_${crypto.randomUUID().replaceAll("-", "")}`;
   await administer(server, `create database ${name} template ${template} strategy file_copy`);
-  return { url: databaseUrl(server, name), drop: () => administer(server, `drop database if exists ${name} with (force)`) };
+  return {
+    url: databaseUrl(server, name),
+    drop: () => administer(server, `drop database if exists ${name} with (force)`),
+  };
 }
 
 async function administer(server: string, statement: string): Promise<void> {
