@@ -21,7 +21,7 @@ test("each decision has an id of its own, and each that a comment or a page cite
 });
 
 const topFiles = ["README.md", ".ci/run", "Dockerfile", "compose.yaml", "biome.json", "package.json"];
-const folders = ["docs", "src", "sdk", "tests", "bench", "scripts", "lint", "drizzle", "patches"];
+const folders = ["docs", "src", "sdk", "tests", "bench", "scripts", "lint", "drizzle", "patches", "deploy"];
 const files = [...topFiles, ...folders.flatMap(filesIn)];
 const names = new Set(files.map((path) => basename(path)));
 /** Every file and every folder, a folder with its slash. */
@@ -35,7 +35,7 @@ const paths = new Set([
 
 /** A path with a file name, a path of a folder that begins in the root, or the bare name of a source. */
 const namedPath =
-  /(?<![\w./@:~$<>*{}-])(?:(?:\.\.?\/)*(?:[\w.-]+\/)+[\w.-]+\.(?:tsx?|grit|md|sql|zst|txt|patch)|(?:src|tests|bench|scripts|docs|lint|drizzle|sdk|patches)\/(?:[\w.-]+\/)*|[a-z][\w.-]*\.(?:tsx?|grit))(?![\w/*<{])/g;
+  /(?<![\w./@:~$<>*{}-])(?:(?:\.\.?\/)*(?:[\w.-]+\/)+[\w.-]+\.(?:tsx?|grit|md|sql|zst|txt|patch)|(?:src|tests|bench|scripts|docs|lint|drizzle|sdk|patches|deploy)\/(?:[\w.-]+\/)*|[a-z][\w.-]*\.(?:tsx?|grit))(?![\w/*<{])/g;
 
 /** The paths in a text that exist neither from src or docs, nor from a folder above the text. */
 function stalePaths(path: string, text: string): string[] {
