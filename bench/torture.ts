@@ -1,12 +1,14 @@
 /**
- * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N]`: the whole service under load and
- * faults, held against a ledger that is kept outside of it. `--self-test` does the same to services that are broken on
- * purpose, each of which must be caught (`--only` those whose file begins so); `--entry` to any other program that starts a service,
- * without retention and erasure, which take days there. `PROCESSES=2` in the environment gives each service two processes at its ports.
+ * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N] [--pooled]`: the whole service under
+ * load and faults, held against a ledger that is kept outside of it. `--pooled` puts a PgBouncer before the Postgres. `--self-test`
+ * does the same to services that are broken on purpose, each of which must be caught (`--only` those whose file begins so);
+ * `--entry` to any other program that starts a service, without retention and erasure, which take days there. `PROCESSES=2` in the
+ * environment gives each service two processes at its ports.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { leaveNothing } from "../scripts/leave-nothing.ts";
+import { hasPgBouncer } from "../tests/support/pgbouncer.ts";
 import type { ServiceFault } from "./torture/faults.ts";
 import { hurriedEntry } from "./torture/fleet.ts";
 import type { Ledger } from "./torture/ledger.ts";
@@ -19,6 +21,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     database: { type: "string", default: "embedded" },
     processes: { type: "string", default: "1" },
+    pooled: { type: "boolean", default: false },
     entry: { type: "string", default: hurriedEntry },
     "self-test": { type: "boolean", default: false },
     only: { type: "string", default: "" },
@@ -29,17 +32,32 @@ const seed = positive("seed");
 const processes = positive("processes");
 const database = values.database === "postgres" ? "postgres" : "embedded";
 if (values.database !== database) refuse("--database must be embedded or postgres");
+const isPooled = values.pooled;
 if (database === "embedded" && processes > 1) refuse("the embedded database belongs to one process");
+if (database === "embedded" && isPooled) refuse("--pooled needs --database postgres");
+if (isPooled && !hasPgBouncer) refuse("pgbouncer is not here");
 
 process.exit(values["self-test"] ? await selfTest() : await once(resolve(values.entry)));
 
 async function once(entry: string): Promise<number> {
-  console.log(`torture: ${seconds} s, ${database}, ${processes} process(es), seed ${seed}`);
+  console.log(
+    `torture: ${seconds} s, ${database}${isPooled ? " (pooled)" : ""}, ${processes} process(es), seed ${seed}`,
+  );
   // Another program does what is due in days in days.
   const worksEarly = entry === hurriedEntry;
-  const ledger = await torture({ seconds, seed, database, processes, entry, worksEarly, settleMs: longestSettleMs });
+  const ledger = await torture({
+    seconds,
+    seed,
+    database,
+    processes,
+    isPooled,
+    entry,
+    worksEarly,
+    settleMs: longestSettleMs,
+  });
   for (const [what, count] of [...ledger.counts].sort()) console.log(`${String(count).padStart(9)}  ${what}`);
-  const repeat = `bun run torture --minutes ${values.minutes} --database ${database} --processes ${processes} --seed ${seed}`;
+  const service = `--database ${database} --processes ${processes}${isPooled ? " --pooled" : ""}`;
+  const repeat = `bun run torture --minutes ${values.minutes} ${service} --seed ${seed}`;
   tell(ledger, `; repeat with ${repeat}`);
   const count = violationsOf(ledger);
   console.log(`\n${count} violations`);
@@ -309,6 +327,7 @@ async function selfTest(): Promise<number> {
         seed,
         database,
         processes,
+        isPooled,
         entry,
         worksEarly: true,
         settleMs: 5000,

@@ -3,8 +3,9 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { openBlobStore } from "../../src/blobs/blob-store.ts";
 import { readConfig } from "../../src/config.ts";
-import { openDatabase } from "../../src/database/db.ts";
+import { openDatabase, roleSettings } from "../../src/database/db.ts";
 import { type Chance, chanceOf } from "../../tests/support/chance.ts";
+import { asInDocs, type PgBouncer, startPgBouncer } from "../../tests/support/pgbouncer.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
 import { agent } from "./agents.ts";
 import { apiSender } from "./api-senders.ts";
@@ -44,6 +45,8 @@ export interface TortureOptions {
   seed: number;
   database: "embedded" | "postgres";
   processes: number;
+  /** Whether a PgBouncer in transaction mode is before the Postgres. */
+  isPooled: boolean;
   entry: string;
   /** Whether the service does early what is due in days, as early-work.ts does. */
   worksEarly: boolean;
@@ -73,11 +76,15 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   cleanups.defer(() => relay.stop());
   const postgres = options.database === "postgres" ? await startPostgres() : undefined;
   if (postgres !== undefined) cleanups.defer(() => postgres.remove());
+  const databaseUrl = postgres && (await newDatabase(postgres, options));
   const dns = await startZone(chance.fork());
   cleanups.defer(() => dns.close());
   const objects = await startObjects(ledger, chance.fork());
   cleanups.defer(() => objects?.store[Symbol.asyncDispose]());
-  const environment = { ...environmentFor(relay.port, dns.port, postgres), ...objects?.store.env };
+  const pooler =
+    databaseUrl !== undefined && options.isPooled ? await startPgBouncer(databaseUrl, asInDocs) : undefined;
+  cleanups.defer(() => pooler?.stop());
+  const environment = { ...environmentFor(relay.port, dns.port, databaseUrl, pooler), ...objects?.store.env };
   const fleet = newFleet(ledger, { entry: options.entry, directory, processes: options.processes, environment });
   cleanups.defer(() => fleet.stop());
   const onSignal = () => void cleanups.disposeAsync().then(() => process.exit(130));
@@ -160,7 +167,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   }
   const { blobs } = readConfig({ ...objects?.store.env });
   const db = await openDatabase({
-    url: postgres?.url("postgres"),
+    url: databaseUrl,
     dataDir: join(directory, "data-0"),
     blobs: blobs && openBlobStore(blobs),
     // The checks read whole tables, which takes longer than the service's time limits after ten minutes of work.
@@ -176,6 +183,14 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     await db.close();
   }
   return ledger;
+}
+
+/** Makes the database of the service. Behind a pooler the role has the settings of its sessions, as the guide says. */
+async function newDatabase(server: PostgresServer, { isPooled }: TortureOptions): Promise<string> {
+  await server.ask("create database torture owner inboxd");
+  for (const [name, value] of Object.entries(isPooled ? roleSettings : {}))
+    await server.ask(`alter role inboxd in database torture set ${name} = '${value}'`);
+  return server.url("torture");
 }
 
 /** Tens of operations a second: enough to collide, few enough for a busy machine. */
@@ -251,10 +266,12 @@ function passingDrivers(
 function environmentFor(
   relayPort: number,
   dnsPort: number,
-  postgres: PostgresServer | undefined,
+  url: string | undefined,
+  pooler: PgBouncer | undefined,
 ): Record<string, string> {
   return {
-    ...(postgres !== undefined && { DATABASE_URL: postgres.url("postgres") }),
+    ...(url !== undefined && { DATABASE_URL: pooler?.url ?? url }),
+    ...(url !== undefined && pooler !== undefined && { DATABASE_POOLED: "1", DATABASE_DIRECT_URL: url }),
     PORT: "0",
     SMTP_PORT: "0",
     MAIL_DOMAIN: mailDomain,
