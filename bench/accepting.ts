@@ -37,6 +37,7 @@ const deps = {
   isDirect: false,
   cell: "00",
   limits: perPlan(() => noLimits),
+  searchWords: perPlan(() => "all" as const),
   nudge: () => undefined,
   changes: localChanges(),
 };

@@ -9,6 +9,7 @@ import { openBlobStore } from "../src/blobs/blob-store.ts";
 import { readConfig } from "../src/config.ts";
 import { type Database, openDatabase, query } from "../src/database/db.ts";
 import { idMaker } from "../src/domain/ids.ts";
+import { perPlan } from "../src/domain/limits.ts";
 import { packSources } from "../src/flows/pack-sources.ts";
 import { indexMessages } from "../src/flows/read/index-messages.ts";
 import { findChunk } from "../src/store/mail/sources.ts";
@@ -84,7 +85,8 @@ async function receive(database: BenchDatabase, mail: (number: number) => string
 /** Indexes the text of all mail for search, as the service does in the background. */
 async function indexAll({ work }: Database): Promise<void> {
   const [inbox] = await query<{ id: string }>(work, sql`select inbox_id as id from messages limit 1`);
-  await indexMessages({ db: work, log: pino({ level: "warn" }) }, inbox?.id ?? "", 0, mails, () => true);
+  const deps = { db: work, log: pino({ level: "warn" }), searchWords: perPlan(() => "all" as const) };
+  await indexMessages(deps, inbox?.id ?? "", 0, mails, () => true);
 }
 
 /** The bytes of all tables with their indexes for a mail, after the free space was given back. */

@@ -326,6 +326,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     isDirect: false,
     cell: "00",
     limits: perPlan(() => noLimits),
+    searchWords: perPlan(() => "all" as const),
     nudge: () => undefined,
     changes: localChanges(),
     relay: {

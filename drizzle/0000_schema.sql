@@ -27,12 +27,14 @@ CREATE TABLE "accounts" (
 	"suspended" text,
 	"suspended_reason" text,
 	"retention_days" integer,
+	"search_words" text,
 	"send_policy" text DEFAULT 'open' NOT NULL,
 	"storage_bytes" bigint DEFAULT 0 NOT NULL,
 	"deleted_at" timestamp (3) with time zone,
 	CONSTRAINT "accounts_name_unique" UNIQUE("name"),
 	CONSTRAINT "accounts_plan" CHECK ("accounts"."plan" in ('free', 'developer', 'enterprise')),
-	CONSTRAINT "accounts_suspended" CHECK ("accounts"."suspended" in ('sending', 'all', 'moving'))
+	CONSTRAINT "accounts_suspended" CHECK ("accounts"."suspended" in ('sending', 'all', 'moving')),
+	CONSTRAINT "accounts_search_words" CHECK ("accounts"."search_words" in ('all', 'head', 'off'))
 );
 CREATE TABLE "addresses" (
 	"username" text PRIMARY KEY NOT NULL,
@@ -269,6 +271,7 @@ CREATE TABLE "inboxes" (
 	"sent_count" integer DEFAULT 0 NOT NULL,
 	"domain_id" text collate "C",
 	"retention_days" integer,
+	"search_words" text,
 	"display_name" text,
 	"aliases" text[] DEFAULT '{}' NOT NULL,
 	"metadata" jsonb DEFAULT '{}'::jsonb NOT NULL,
@@ -277,7 +280,8 @@ CREATE TABLE "inboxes" (
 	"expires_at" timestamp (3) with time zone,
 	"updated_at" timestamp (3) with time zone,
 	"storage_bytes" bigint DEFAULT 0 NOT NULL,
-	"revision" bigint DEFAULT 0 NOT NULL
+	"revision" bigint DEFAULT 0 NOT NULL,
+	CONSTRAINT "inboxes_search_words" CHECK ("inboxes"."search_words" in ('all', 'head', 'off'))
 );
 CREATE TABLE "label_counts" (
 	"inbox_id" text collate "C" NOT NULL,
@@ -307,6 +311,7 @@ CREATE TABLE "message_search" (
 	"message_id" text collate "C" NOT NULL,
 	"thread_id" text collate "C" NOT NULL,
 	"at_ms" bigint NOT NULL,
+	"indexed" text NOT NULL,
 	"words" "tsvector" NOT NULL,
 	CONSTRAINT "message_search_inbox_id_seq_pk" PRIMARY KEY("inbox_id","seq")
 );
@@ -668,6 +673,7 @@ CREATE UNIQUE INDEX "letters_open" ON "letters" USING btree (lower("address" col
 CREATE INDEX "letters_taken" ON "letters" USING btree ("taken_at") WHERE "letters"."taken_at" is not null;
 CREATE INDEX "message_names_message" ON "message_names" USING btree ("message_id");
 CREATE INDEX "message_search_words" ON "message_search" USING gin ("words");
+CREATE INDEX "message_search_indexed" ON "message_search" USING btree ("inbox_id","indexed") WHERE "message_search"."indexed" <> 'all';
 CREATE INDEX "messages_inbox_seq" ON "messages" USING btree ("inbox_id","seq");
 CREATE INDEX "messages_direction_seq" ON "messages" USING btree ("inbox_id","direction","direction_seq");
 CREATE INDEX "messages_thread_seq" ON "messages" USING btree ("thread_id","seq");

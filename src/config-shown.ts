@@ -1,6 +1,6 @@
 import type { BlobPlace } from "./blobs/blob-store.ts";
 import type { Config } from "./config.ts";
-import { type LimitName, type PlanLimits, plans } from "./domain/limits.ts";
+import { type LimitName, type Plan, type PlanLimits, plans } from "./domain/limits.ts";
 import { describeOutbound } from "./domain/outbound.ts";
 import { describeNameServer } from "./standards/name-server.ts";
 
@@ -68,6 +68,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     ACCOUNT_BYTES: describeLimit(config.limits, "storageBytes"),
     INBOX_BYTES: describeLimit(config.limits, "inboxBytes"),
     RECEIVES_PER_MINUTE: describeLimit(config.limits, "receivesPerMinute"),
+    SEARCH_WORDS: describePerPlan((plan) => config.searchWords[plan]),
     RECIPIENTS_MAX: config.recipientsMax,
     SEND_WAIT_MS: config.sendWaitMs,
     SEND_MAX_BYTES: config.sendMaxBytes,
@@ -109,10 +110,12 @@ export function describeConfig(config: Config): Record<string, string | number> 
 }
 
 function describeLimit(limits: PlanLimits, name: LimitName): string {
-  const values = plans.map((plan) => limits[plan][name]);
-  return new Set(values).size === 1
-    ? String(values[0])
-    : plans.map((plan) => `${plan}=${limits[plan][name]}`).join(",");
+  return describePerPlan((plan) => limits[plan][name]);
+}
+
+function describePerPlan(of: (plan: Plan) => number | string): string {
+  const values = plans.map(of);
+  return new Set(values).size === 1 ? String(values[0]) : plans.map((plan) => `${plan}=${of(plan)}`).join(",");
 }
 
 function describeBlobs({ bucket, prefix, endpoint, region }: BlobPlace): string {

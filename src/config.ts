@@ -30,12 +30,21 @@ import {
   together,
 } from "./config-values.ts";
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
-import { type LimitName, type Plan, type PlanLimits, parsePlanLimit, perPlan, plans } from "./domain/limits.ts";
+import {
+  type LimitName,
+  type Plan,
+  type PlanLimits,
+  parsePlanChoice,
+  parsePlanLimit,
+  perPlan,
+  plans,
+} from "./domain/limits.ts";
 import type { Outbound } from "./domain/outbound.ts";
 import { type AuthenticateChoice, authenticateChoices } from "./domain/receive/authentication.ts";
 import { judgeFailures } from "./domain/receive/opinion.ts";
 import type { NoticeSource } from "./domain/reports/notice-source.ts";
 import { returnPathKinds } from "./domain/reports/return-path.ts";
+import { type PlanSearchWords, type SearchWords, searchWords } from "./domain/search.ts";
 import type { NamingSetting } from "./domain/send/wire-name.ts";
 import type { ListenerLimits } from "./flows/listeners.ts";
 import type { NameServer } from "./standards/name-server.ts";
@@ -113,6 +122,8 @@ export interface Config {
   /** The username of the inbox for mail to postmaster and abuse. */
   operatorInbox: string | undefined;
   limits: PlanLimits;
+  /** Which words of a message are indexed for search. */
+  searchWords: PlanSearchWords;
   /** The limit of recipients of a mail. */
   recipientsMax: number;
   sendWaitMs: number;
@@ -316,6 +327,10 @@ export function readConfig(env: Environment, isTerminal = false): Config {
       inboxBytes: limit("INBOX_BYTES", 0, 15),
       receivesPerMinute: limit("RECEIVES_PER_MINUTE", 0),
     }),
+    searchWords:
+      checked("SEARCH_WORDS", text("SEARCH_WORDS"), (value) =>
+        parsePlanChoice<SearchWords>(value, searchWords, "all"),
+      ) ?? perPlan<SearchWords>(() => "all"),
     recipientsMax: integer("RECIPIENTS_MAX", 50, 1, 1000),
     sendWaitMs: integer("SEND_WAIT_MS", 2000, 0, 30_000),
     sendMaxBytes: integer("SEND_MAX_BYTES", 26_214_400, 1024, 1 << 30),

@@ -62,8 +62,8 @@ export async function seedInbox(
       insert into label_counts (inbox_id, label, thread_count, unread_count)
         select inbox_id, label, count(*), count(*) filter (where not is_read) from thread_labels
         where inbox_id = ${idOf("inb", "0")} group by inbox_id, label;
-      insert into message_search (inbox_id, seq, message_id, thread_id, at_ms, words)
-        select ${idOf("inb", "0")}, seq, ${idOf("msg", "seq")}, ${idOf("thr", threadOf("seq"))}, (extract(epoch from at) * 1000)::int8, setweight(to_tsvector('simple', 'order ' || ${threadOf("seq")}), 'A')
+      insert into message_search (inbox_id, seq, message_id, thread_id, at_ms, indexed, words)
+        select ${idOf("inb", "0")}, seq, ${idOf("msg", "seq")}, ${idOf("thr", threadOf("seq"))}, (extract(epoch from at) * 1000)::int8, 'all', setweight(to_tsvector('simple', 'order ' || ${threadOf("seq")}), 'A')
           || setweight(to_tsvector('simple', 'sender' || seq % 5000 || ' example com sender ' || seq % 5000), 'B')
           || setweight('ada inbox localhost'::tsvector, 'C') || b.words
           || case when seq % ${rareEvery} = 0 then '${rareWord}'::tsvector else ''::tsvector end

@@ -47,17 +47,40 @@ export function parsePlanLimit(
   fallback: number,
   mostDigits = 9,
 ): { value: Record<Plan, number> } | string {
+  const isNumber = (part: string) => /^\d{1,15}$/.test(part) && part.length <= mostDigits;
+  const value = parsePerPlan(text, fallback, (part) => (isNumber(part) ? Number(part) : undefined));
+  return value === undefined ? "must be a whole number, or one for a plan such as enterprise=100" : { value };
+}
+
+/** Parses one of these words for every plan, for one of them, or both: `head,enterprise=all`. Returns a fault as `parsePlanLimit` does. */
+export function parsePlanChoice<Choice extends string>(
+  text: string,
+  choices: readonly Choice[],
+  fallback: Choice,
+): { value: Record<Plan, Choice> } | string {
+  const value = parsePerPlan(text, fallback, (part) => choices.find((choice) => choice === part.toLowerCase()));
+  return value === undefined
+    ? `must be one of ${choices.join(", ")}, or one for a plan such as enterprise=${fallback}`
+    : { value };
+}
+
+/** Parses values with commas between them, each for all plans or for the named one. Undefined if `read` returns that for one of them. */
+function parsePerPlan<Value>(
+  text: string,
+  fallback: Value,
+  read: (part: string) => Value | undefined,
+): Record<Plan, Value> | undefined {
   let general = fallback;
-  const own = new Map<string, number>();
+  const own = new Map<string, Value>();
   for (const part of text.split(",")) {
-    const [, plan, digits] = /^\s*(?:([a-z]+)\s*=\s*)?(\d{1,15})\s*$/.exec(part) ?? [];
+    const [, plan, written = ""] = /^\s*(?:([a-z]+)\s*=\s*)?(\w+)\s*$/.exec(part) ?? [];
+    const value = read(written);
     const isPlan = plan === undefined || plans.some((known) => known === plan);
-    if (digits === undefined || digits.length > mostDigits || !isPlan)
-      return "must be a whole number, or one for a plan such as enterprise=100";
-    if (plan === undefined) general = Number(digits);
-    else own.set(plan, Number(digits));
+    if (value === undefined || !isPlan) return undefined;
+    if (plan === undefined) general = value;
+    else own.set(plan, value);
   }
-  return { value: perPlan((plan) => own.get(plan) ?? general) };
+  return perPlan((plan) => own.get(plan) ?? general);
 }
 
 export const burstWindowMs = 60_000;

@@ -1,5 +1,5 @@
 import { parseInstant } from "../standards/instant.ts";
-import { plainQuestion } from "./search.ts";
+import { plainQuestion, type SearchWords } from "./search.ts";
 
 /** A condition of a search. A message must meet all conditions. */
 export type SearchCondition =
@@ -54,6 +54,19 @@ export function readQuestion(text: string): SearchQuestion | { fault: string } {
     return { fault: "must have a letter or a digit" };
   }
   return question;
+}
+
+/**
+ * Which words a search looked at, if it asks for others too: those that are indexed of every searched message. Undefined if it looked at all
+ * words that it asks for. `from:`, `to:` and `subject:` ask only for words of the head.
+ */
+export function partSearched(
+  conditions: readonly SearchCondition[],
+  indexed: SearchWords,
+): Exclude<SearchWords, "all"> | undefined {
+  const fields = conditions.flatMap((each) => (each.kind === "words" ? [each.field] : []));
+  if (indexed === "off") return fields.length === 0 ? undefined : indexed;
+  return indexed === "head" && fields.includes("any") ? indexed : undefined;
 }
 
 export const longestQuestion = 500;

@@ -1,5 +1,6 @@
 import { sha256Hex } from "../standards/digest.ts";
 import { truncateCodePoints, truncateUtf8, utf8Length } from "../standards/text.ts";
+import type { Plan } from "./limits.ts";
 
 /**
  * Converts a text or a query to plain words for the index. Mail can be in any language, so stems and stop words are not used. Postgres gets
@@ -48,6 +49,14 @@ export function plainQuestion(question: string): string | undefined {
   return terms.some((term) => term !== "or") ? terms.join(" ") : undefined;
 }
 
+/**
+ * The choices of the words of a message to index, from most to fewest: all, those of its subject and addresses, or none. Statements compare
+ * them as texts, and their order in the alphabet is the same.
+ */
+export const searchWords = ["all", "head", "off"] as const;
+export type SearchWords = (typeof searchWords)[number];
+export type PlanSearchWords = Readonly<Record<Plan, SearchWords>>;
+
 /** The searchable parts of a message. */
 export interface Searchable {
   accountId: string;
@@ -65,6 +74,8 @@ export interface Searchable {
   subject: string;
   bodyText: string;
   attachmentCount: number;
+  /** Which words are indexed. With `head` and `off`, `bodyText` is not read. */
+  indexed: SearchWords;
 }
 
 /**
@@ -81,6 +92,7 @@ export interface SearchRow {
   messageId: string;
   threadId: string;
   atMs: number;
+  indexed: SearchWords;
   subject: string;
   sender: string;
   recipients: string;
@@ -89,10 +101,11 @@ export interface SearchRow {
 }
 
 export function searchRow(message: Searchable): SearchRow {
-  const { accountId, inboxId, seq, messageId, threadId, atMs, fromAddr, fromName, toAddr, cc, subject, bodyText } =
-    message;
+  const { accountId, inboxId, seq, messageId, threadId, atMs, indexed } = message;
+  const { fromAddr, fromName, toAddr, cc, subject, bodyText } = message;
   // Each character has at least one octet, so only the first `bytes` characters of a text can fit. Cutting there first saves time.
   const plain = (text: string, bytes: number) => truncateUtf8(plainWords(text.slice(0, bytes)), bytes);
+  const inHead = (text: string, bytes: number) => (indexed === "off" ? "" : plain(text, bytes));
   const scopes: [SearchScope, number][] = [
     [{ kind: "inbox", id: inboxId }, seq],
     [{ kind: "account", id: accountId }, atMs],
@@ -109,10 +122,11 @@ export function searchRow(message: Searchable): SearchRow {
     messageId,
     threadId,
     atMs,
-    subject: plain(subject, searchedBytes.subject),
-    sender: plain(`${fromAddr} ${fromName ?? ""}`, searchedBytes.addresses),
-    recipients: plain([toAddr, ...cc].join(" "), searchedBytes.addresses),
-    body: plain(bodyText.slice(0, searchedCharacters), searchedBytes.body),
+    indexed,
+    subject: inHead(subject, searchedBytes.subject),
+    sender: inHead(`${fromAddr} ${fromName ?? ""}`, searchedBytes.addresses),
+    recipients: inHead([toAddr, ...cc].join(" "), searchedBytes.addresses),
+    body: indexed === "all" ? plain(bodyText.slice(0, searchedCharacters), searchedBytes.body) : "",
     marks: message.attachmentCount > 0 ? [...marks, attachmentMark] : marks,
   };
 }
@@ -124,7 +138,7 @@ export function wordBytes({ subject, sender, recipients, body }: SearchRow): num
 
 /** The row without its body, for a message whose text cannot be indexed. It is found by its subject and addresses. */
 export function withoutBody(row: SearchRow): SearchRow {
-  return { ...row, body: "" };
+  return { ...row, indexed: row.indexed === "all" ? "head" : row.indexed, body: "" };
 }
 
 /** Where a search looks. The messages of an inbox have numbers without gaps; those of an account are numbered by their milliseconds. */

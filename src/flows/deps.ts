@@ -2,6 +2,7 @@ import type { Logger } from "pino";
 import type { Database } from "../database/db.ts";
 import type { NewId } from "../domain/ids.ts";
 import type { PlanLimits } from "../domain/limits.ts";
+import type { PlanSearchWords } from "../domain/search.ts";
 import type { Sealing } from "../standards/sealing.ts";
 import type { OutboxKind } from "../store/outbox/items.ts";
 import type { Changes } from "./changes.ts";
@@ -22,6 +23,8 @@ export interface Deps {
   /** Two characters in new keys, by which a balancer before several services tells whose they are. */
   cell: string;
   limits: PlanLimits;
+  /** The words of a message that are indexed for search, by plan. */
+  searchWords: PlanSearchWords;
   /** The most recipients that a mail may have. */
   recipientsMax: number;
   /** Whether mail goes directly to the servers of each recipient's domain, without a relay. */

@@ -38,15 +38,18 @@ export const searchMessages = tool({
     ...noticed,
     messages: Type.Array(Type.Object({ ...MessageHead, preview: Type.String() })),
     next_cursor: nullable(Type.String()),
+    searched: Type.Optional(
+      oneOf(["head", "off"], "Only if some mail is found by subject and addresses alone (head), or by no words (off)"),
+    ),
   }),
   hints: { readOnly: true, idempotent: true, openWorld: true },
   async work({ inbox, query: q, direction, limit, cursor }, context) {
     const id = await inboxId(context, inbox);
     return fitting(limit ?? 20, async (fewer) => {
       const query = { q, direction, limit: fewer, cursor, include: "extracted" };
-      const { data, nextCursor } = await context.api.messages.list(id, query).page();
+      const { data, nextCursor, searched } = await context.api.messages.list(id, query).page();
       const messages = data.map((message) => ({ ...messageHead(message, 5), preview: previewText(message) }));
-      return { notice, messages, next_cursor: nextCursor };
+      return { notice, messages, next_cursor: nextCursor, ...(searched !== undefined && { searched }) };
     });
   },
 });

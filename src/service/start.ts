@@ -127,6 +127,7 @@ async function start(config: Config, { log, own, siblings, opened }: StartParts)
     mailDomain: config.mailDomain,
     isRenamed: isRenaming(relayNaming(config.relayMessageId, config.outbound)),
     limits: config.limits,
+    searchWords: config.searchWords,
     recipientsMax: config.recipientsMax,
     isDirect: config.outbound.kind === "direct",
     cell: config.cell,

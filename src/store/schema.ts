@@ -37,6 +37,7 @@ import type { FoundRecipient, MailClient } from "../domain/receive/inbound-mail.
 import { type Delivery, reportProofs, reportSources } from "../domain/reports/delivery.ts";
 import { bounceTypes, reportKinds } from "../domain/reports/report.ts";
 import { ruleActions, ruleDirections } from "../domain/rules.ts";
+import { searchWords } from "../domain/search.ts";
 import type { Approval } from "../domain/send/approval.ts";
 import { type DraftContent, draftStates } from "../domain/send/draft.ts";
 import type { RecipientAttempt } from "../domain/send/recipient-attempt.ts";
@@ -84,6 +85,8 @@ export const accounts = pgTable(
     suspendedReason: text(),
     /** The days after which mail is removed; null for the default of the service. */
     retentionDays: integer(),
+    /** The words of its mail that are indexed, as the operator has set them for this account alone; null for those of its plan. */
+    searchWords: text({ enum: searchWords }),
     sendPolicy: text({ enum: sendPolicies }).notNull().default("open"),
     /** The bytes that the mail of all inboxes takes, as the walker of usage last added them up. */
     storageBytes: bigint({ mode: "number" }).notNull().default(0),
@@ -93,6 +96,7 @@ export const accounts = pgTable(
   (table) => [
     check("accounts_plan", sql`${table.plan} in ('free', 'developer', 'enterprise')`),
     check("accounts_suspended", sql`${table.suspended} in ('sending', 'all', 'moving')`),
+    check("accounts_search_words", sql`${table.searchWords} in ('all', 'head', 'off')`),
   ],
 );
 
@@ -362,6 +366,8 @@ export const inboxes = pgTable(
     domainId: id(),
     /** The days after which mail is removed; null for those of the account. */
     retentionDays: integer(),
+    /** The words of its mail that are indexed, if these are fewer than those of the account; null for those of the account. */
+    searchWords: text({ enum: searchWords }),
     /** The name beside the address in sent mail; null for none. */
     displayName: text(),
     /** The usernames of its aliases, each of which has a row in `addresses`. They are at the domain of the address. */
@@ -391,6 +397,7 @@ export const inboxes = pgTable(
       .on(table.expiresAt)
       .where(sql`${table.expiresAt} is not null and ${table.deletedAt} is null`),
     index("inboxes_domain").on(table.domainId).where(sql`${table.domainId} is not null and ${table.deletedAt} is null`),
+    check("inboxes_search_words", sql`${table.searchWords} in ('all', 'head', 'off')`),
   ],
 );
 
@@ -879,11 +886,15 @@ export const messageSearch = pgTable(
     threadId: id().notNull(),
     /** The instant of the message, by which the matches of several inboxes are sorted. */
     atMs: bigint({ mode: "number" }).notNull(),
+    /** Which words of the message `words` has. A later change of the setting does not change it. */
+    indexed: text({ enum: searchWords }).notNull(),
     words: searchVector().notNull(),
   },
   (table) => [
     primaryKey({ columns: [table.inboxId, table.seq] }),
     index("message_search_words").using("gin", table.words),
+    // Tells whether an inbox has messages that are not indexed whole. While SEARCH_WORDS is `all` it has hardly a row.
+    index("message_search_indexed").on(table.inboxId, table.indexed).where(sql`${table.indexed} <> 'all'`),
   ],
 );
 

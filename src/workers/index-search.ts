@@ -14,7 +14,7 @@ import {
 } from "../store/mail/search.ts";
 import { pause, type Rounds, startRounds } from "./rounds.ts";
 
-export type SearchIndexerDeps = Pick<Deps, "db" | "now" | "randomBytes" | "log">;
+export type SearchIndexerDeps = Pick<Deps, "db" | "now" | "randomBytes" | "log" | "searchWords">;
 
 const pauseMs = 1_000;
 /**
@@ -36,7 +36,7 @@ const busyWithinMs = 1_000;
  * Fills the search index in the background. It may be late or miss a message: a search indexes what is missing. All processes share the
  * work: each holds leases on its share of the parts, and indexes the inboxes in these. A stop waits for the current batch.
  */
-export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerDeps): Rounds {
+export function startSearchIndexer({ db, now, randomBytes, log, searchWords }: SearchIndexerDeps): Rounds {
   const holder = randomBytes(12).toHex();
   let renewMs = 0;
   let areMade = false;
@@ -95,7 +95,7 @@ export function startSearchIndexer({ db, now, randomBytes, log }: SearchIndexerD
       startedMs = performance.now();
       return mayGoOn;
     };
-    const reached = await indexMessages({ db: db.work, log }, inboxId, fromSeq, upToSeq, rest);
+    const reached = await indexMessages({ db: db.work, log, searchWords }, inboxId, fromSeq, upToSeq, rest);
     return reached >= upToSeq && (await rest());
   }
 

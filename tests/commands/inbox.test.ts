@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { runInboxd } from "../support/inboxd.ts";
+import { mailOf } from "../support/mail.ts";
 import { startWorld, type World, type WorldInbox } from "../support/world.ts";
 
 let world: World;
@@ -37,6 +38,19 @@ test("`inbox set` names the approvers of an inbox, and gives it those of the ser
   expect((await stored()).approvers).toEqual(approvers);
   expect((await run("set", "ada", "--approvers", "")).code).toBe(0);
   expect((await stored()).approvers).toBe(null);
+});
+
+test("`inbox set` says which words of the mail are indexed, and gives back those of the account", async () => {
+  expect((await run("set", "ada", "--search-words", "head")).stdout).toMatch(/^searchWords +head$/m);
+  const there = { env: { INBOXD_URL: world.service.apiUrl.origin, INBOXD_API_KEY: world.apiKey } };
+  await world.deliver(mailOf({ subject: "Invoice", text: "Forty two\r\n" }), ada.address);
+  const found = await runInboxd(["messages", "ada", "--q", "forty"], there);
+  expect([found.code, found.stderr]).toEqual([
+    0,
+    "Some of this mail is found by its subject and addresses alone: see searchWords of the inbox\n",
+  ]);
+  expect((await run("set", "ada", "--search-words", "")).code).toBe(0);
+  expect((await stored()).searchWords).toBe(null);
 });
 
 test("`inbox set` changes nothing for a number that is none", async () => {

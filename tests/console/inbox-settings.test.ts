@@ -16,6 +16,7 @@ describeInBrowser("The settings of an inbox", () => {
     await page.getByText("displayName must be").waitFor();
     await page.getByLabel("Name beside the address").fill("Ada Lovelace");
     await page.getByLabel("Days that mail is kept").fill("30");
+    await page.getByLabel("Words of new mail").selectOption({ label: "subject and addresses" });
     await page.getByLabel("Is deleted at").fill("2031-05-01T12:30");
     await page.getByLabel("Metadata").fill("plan=silver\nterm=a=b");
     await page.getByLabel("Approvers of its mail").fill("boss@example.org, cfo@example.org");
@@ -27,6 +28,7 @@ describeInBrowser("The settings of an inbox", () => {
       retentionDays: 30,
       metadata: { plan: "silver", term: "a=b" },
       approvers: ["boss@example.org", "cfo@example.org"],
+      searchWords: "head",
     });
     expect(saved.metadata.old).toBeUndefined();
     expect(saved.expiresAt).toStartWith("2031-05-01T");
@@ -35,10 +37,11 @@ describeInBrowser("The settings of an inbox", () => {
     await setup.world.api(`/v1/inboxes/${ada.id}`, { method: "PATCH", body: { externalId: "user-7" } });
     const labels = ["Name beside the address", "Days that mail is kept", "Is deleted at", "Metadata", "Approvers"];
     for (const name of labels) await page.getByLabel(name).fill("");
+    await page.getByLabel("Words of new mail").selectOption({ label: "as in the account" });
     await page.getByRole("button", { name: "Save" }).click();
-    const none = { displayName: null, retentionDays: null, expiresAt: null, metadata: {}, approvers: null };
+    const none = { displayName: null, retentionDays: null, expiresAt: null, approvers: null, searchWords: null };
     await untilSo(async () => (await inboxOf(ada.id)).displayName === null);
-    expect(await inboxOf(ada.id)).toMatchObject({ ...none, externalId: "user-7" });
+    expect(await inboxOf(ada.id)).toMatchObject({ ...none, metadata: {}, externalId: "user-7" });
     expect(faults.filter((fault) => !/40[01]/.test(fault))).toEqual([]);
   });
 

@@ -73,4 +73,18 @@ describeInBrowser("The search of the console", () => {
     expect(await found(page)).toEqual(["Invoice of May"]);
     await page.context().close();
   });
+
+  test("says that it does not look into texts that are not indexed", async () => {
+    const carl = await setup.world.inbox("carl");
+    await setup.world.api(`/v1/inboxes/${carl.id}`, { method: "PATCH", body: { searchWords: "head" } });
+    await arrive(setup.world, carl, { subject: "Minutes", text: "Forty two" });
+    const { page } = await signedIn(setup, `inboxes/${carl.id}`);
+    await page.locator("[data-thread]").first().waitFor();
+    await search(page, "forty");
+    await page.getByText("found by its subject and addresses alone").waitFor();
+    await search(page, "subject:minutes");
+    await page.locator(".is-found", { hasText: "Minutes" }).waitFor();
+    expect(await page.locator(".searched-note").count()).toBe(0);
+    await page.context().close();
+  });
 });

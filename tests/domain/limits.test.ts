@@ -7,6 +7,7 @@ import {
   endOfUtcDay,
   type Limits,
   limitsOf,
+  parsePlanChoice,
   parsePlanLimit,
   perPlan,
   type Quota,
@@ -152,6 +153,14 @@ describe("a limit for each plan", () => {
   test.each(["", "ten", "-1", "1.5", "gold=5", "5;free=1", "free=", "9999999999"])("%p is none", (text) => {
     expect(parsePlanLimit(text, fallback)).toBeString();
   });
+});
+
+test("a word for each plan", () => {
+  const parse = (text: string) => parsePlanChoice<"all" | "head" | "off">(text, ["all", "head", "off"], "all");
+  expect(parse("HEAD")).toEqual({ value: { free: "head", developer: "head", enterprise: "head" } });
+  expect(parse("free=off")).toEqual({ value: { free: "off", developer: "all", enterprise: "all" } });
+  expect(parse("head, enterprise = all")).toEqual({ value: { free: "head", developer: "head", enterprise: "all" } });
+  for (const text of ["", "body", "gold=all", "all;free=head", "free=", "0"]) expect(parse(text)).toBeString();
 });
 
 test("a day is a UTC day, whatever the machine's zone", () => {

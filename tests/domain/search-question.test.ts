@@ -1,5 +1,10 @@
 import { describe, expect, test } from "bun:test";
-import { readQuestion, type SearchCondition, type SearchQuestion } from "../../src/domain/search-question.ts";
+import {
+  partSearched,
+  readQuestion,
+  type SearchCondition,
+  type SearchQuestion,
+} from "../../src/domain/search-question.ts";
 
 const words = (field: "any" | "from" | "to" | "subject", question: string): SearchCondition => ({
   kind: "words",
@@ -83,5 +88,18 @@ describe("A search is refused", () => {
     ["if it is too long", "a".repeat(501), /at most 500/],
   ])("%s", (_, text, fault) => {
     expect(readQuestion(text)).toEqual({ fault: expect.stringMatching(fault) });
+  });
+});
+
+describe("Of a search, the words looked at are told", () => {
+  const files: SearchCondition = { kind: "attachment", is: true };
+  test.each([
+    ["not, if all are indexed", [any("a")], "all", undefined],
+    ["as the head, if it asks for any words", [files, any("a")], "head", "head"],
+    ["not, if it asks for words of the head alone", [words("from", "a"), words("subject", "b")], "head", undefined],
+    ["as none, if it asks for words of the head alone", [words("to", "a")], "off", "off"],
+    ["not, if it asks for no words", [files], "off", undefined],
+  ] as const)("%s", (_, conditions, indexed, searched) => {
+    expect(partSearched(conditions, indexed)).toBe(searched);
   });
 });

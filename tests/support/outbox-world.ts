@@ -54,6 +54,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     log: logger,
     mailDomain: "inbox.localhost",
     limits: perPlan(() => noLimits),
+    searchWords: perPlan(() => "all" as const),
     recipientsMax: 50,
     isDirect: false,
     cell: "00",

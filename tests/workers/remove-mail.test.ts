@@ -285,7 +285,7 @@ for (const engine of enginesHere()) {
       await takeIn(deps, inbox, mails(995));
       world.clock.pass(2 * dayMs);
       await takeIn(deps, inbox, mails(200));
-      await indexMessages({ db: under.db.work, log: deps.log }, inbox.id, 0, 1_200, () => true);
+      await indexMessages({ ...deps, db: under.db.work }, inbox.id, 0, 1_200, () => true);
       await keepFor("inboxes", inbox.id, 1);
 
       const removing = run();

@@ -2478,6 +2478,12 @@ export interface components {
              * @enum {string}
              */
             sendPolicy: "open" | "known" | "approve_new" | "approve_all" | "closed";
+            /**
+             * @description Which words of a message are indexed for search: `all`; `head`: those of its subject and addresses; `off`: none. The operator decides; an inbox may have fewer
+             * @example all
+             * @enum {string}
+             */
+            searchWords: "all" | "head" | "off";
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -2852,6 +2858,11 @@ export interface components {
              * @example null
              */
             deletedAt: string | null;
+            /**
+             * @description Which words of its new mail are indexed for search; null: those of the plan (`SEARCH_WORDS`)
+             * @example null
+             */
+            searchWords: ("all" | "head" | "off") | null;
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -2882,6 +2893,11 @@ export interface components {
              * @example spam to 10,000 addresses
              */
             reason?: string | null;
+            /**
+             * @description Which words of a message are indexed for search: `all`; `head`: those of its subject and addresses; `off`: none. Null: those of the plan (`SEARCH_WORDS`). It holds for new mail
+             * @example head
+             */
+            searchWords?: ("all" | "head" | "off") | null;
         };
         /** @description A page of accounts */
         AdminAccountPage: {
@@ -3873,6 +3889,11 @@ export interface components {
              * @example null
              */
             deletedAt: string | null;
+            /**
+             * @description Which words of its new mail are indexed for search; null: those of the plan (`SEARCH_WORDS`)
+             * @example null
+             */
+            searchWords: ("all" | "head" | "off") | null;
             /**
              * @description Its first key, which is shown only here
              * @example ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT
@@ -5806,6 +5827,11 @@ export interface components {
              *     ]
              */
             approvers: string[] | null;
+            /**
+             * @description Which words of its new mail are indexed for search, if fewer than in the account; null: the same
+             * @example null
+             */
+            searchWords: ("all" | "head" | "off") | null;
         };
         /**
          * @description The changes. Missing fields stay as they are
@@ -5855,6 +5881,11 @@ export interface components {
              *     ]
              */
             approvers?: string[] | null;
+            /**
+             * @description Which words of a message are indexed for search: `all`; `head`: those of its subject and addresses; `off`: none. The fewer of inbox and account count; null: those of the account. It holds for new mail: mail that is indexed stays as it is. Also accepted as `search_words`
+             * @example head
+             */
+            searchWords?: ("all" | "head" | "off") | null;
         };
         /** @description An inbox was created */
         InboxCreated: {
@@ -7181,6 +7212,11 @@ export interface components {
              * @example null
              */
             nextCursor: string | null;
+            /**
+             * @description Only if words of the search are not indexed of all messages (`searchWords` of the inbox): which words are. `head`: of some messages only those of the subject and the addresses; `off`: of some none
+             * @enum {string}
+             */
+            searched?: "head" | "off";
         };
         /** @description Mail arrived at an inbox */
         MessageReceived: {
@@ -7689,6 +7725,11 @@ export interface components {
              *     ]
              */
             approvers?: string[] | null;
+            /**
+             * @description Which words of a message are indexed for search: `all`; `head`: those of its subject and addresses; `off`: none. The fewer of inbox and account count; null: those of the account. It holds for new mail: mail that is indexed stays as it is. Also accepted as `search_words`
+             * @example head
+             */
+            searchWords?: ("all" | "head" | "off") | null;
         };
         /**
          * @description The new key
@@ -10152,7 +10193,8 @@ export interface operations {
                      *           "updatedAt": "2026-03-20T09:00:00.000Z",
                      *           "approvers": [
                      *             "boss@example.org"
-                     *           ]
+                     *           ],
+                     *           "searchWords": null
                      *         }
                      *       ],
                      *       "total": 1,
@@ -10307,7 +10349,8 @@ export interface operations {
                      *       "updatedAt": "2026-03-20T09:00:00.000Z",
                      *       "approvers": [
                      *         "boss@example.org"
-                     *       ]
+                     *       ],
+                     *       "searchWords": null
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -10496,7 +10539,8 @@ export interface operations {
                      *       "updatedAt": "2026-03-20T09:00:00.000Z",
                      *       "approvers": [
                      *         "boss@example.org"
-                     *       ]
+                     *       ],
+                     *       "searchWords": null
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -10780,7 +10824,8 @@ export interface operations {
                      *       "updatedAt": "2026-03-20T09:00:00.000Z",
                      *       "approvers": [
                      *         "boss@example.org"
-                     *       ]
+                     *       ],
+                     *       "searchWords": null
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -10934,7 +10979,8 @@ export interface operations {
                      *       "updatedAt": "2026-03-20T09:00:00.000Z",
                      *       "approvers": [
                      *         "boss@example.org"
-                     *       ]
+                     *       ],
+                     *       "searchWords": null
                      *     }
                      */
                     "application/json": components["schemas"]["Inbox"];
@@ -14322,7 +14368,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "total": 1,
-                     *       "nextCursor": null
+                     *       "nextCursor": null,
+                     *       "searched": "head"
                      *     }
                      */
                     "application/json": components["schemas"]["MessagePage"];
@@ -14831,7 +14878,8 @@ export interface operations {
                      *         }
                      *       ],
                      *       "total": 1,
-                     *       "nextCursor": null
+                     *       "nextCursor": null,
+                     *       "searched": "head"
                      *     }
                      */
                     "application/json": components["schemas"]["MessagePage"];
@@ -25993,7 +26041,8 @@ export interface operations {
                      *         "awaitingApproval": 0,
                      *         "outbox": 0
                      *       },
-                     *       "sendPolicy": "open"
+                     *       "sendPolicy": "open",
+                     *       "searchWords": "all"
                      *     }
                      */
                     "application/json": components["schemas"]["Account"];
@@ -26140,7 +26189,8 @@ export interface operations {
                      *         "awaitingApproval": 0,
                      *         "outbox": 0
                      *       },
-                     *       "sendPolicy": "open"
+                     *       "sendPolicy": "open",
+                     *       "searchWords": "all"
                      *     }
                      */
                     "application/json": components["schemas"]["Account"];
@@ -28531,7 +28581,8 @@ export interface operations {
                      *           "storageBytes": 1048576,
                      *           "createdAt": "2026-03-20T08:59:00.000Z",
                      *           "lastUsedAt": "2026-03-21T10:05:00.000Z",
-                     *           "deletedAt": null
+                     *           "deletedAt": null,
+                     *           "searchWords": null
                      *         }
                      *       ],
                      *       "total": 1
@@ -28686,6 +28737,7 @@ export interface operations {
                      *       "createdAt": "2026-03-20T08:59:00.000Z",
                      *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
                      *       "deletedAt": null,
+                     *       "searchWords": null,
                      *       "key": "ibx_00VnQhB2sYpX7kWcR9tLmD3fJgU6eA8oNi1CxZq5HbT"
                      *     }
                      */
@@ -28832,7 +28884,8 @@ export interface operations {
                      *       "storageBytes": 1048576,
                      *       "createdAt": "2026-03-20T08:59:00.000Z",
                      *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
-                     *       "deletedAt": null
+                     *       "deletedAt": null,
+                     *       "searchWords": null
                      *     }
                      */
                     "application/json": components["schemas"]["AdminAccount"];
@@ -28981,7 +29034,8 @@ export interface operations {
                      *       "storageBytes": 1048576,
                      *       "createdAt": "2026-03-20T08:59:00.000Z",
                      *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
-                     *       "deletedAt": null
+                     *       "deletedAt": null,
+                     *       "searchWords": null
                      *     }
                      */
                     "application/json": components["schemas"]["AdminAccount"];
@@ -29136,7 +29190,8 @@ export interface operations {
                      *       "storageBytes": 1048576,
                      *       "createdAt": "2026-03-20T08:59:00.000Z",
                      *       "lastUsedAt": "2026-03-21T10:05:00.000Z",
-                     *       "deletedAt": null
+                     *       "deletedAt": null,
+                     *       "searchWords": null
                      *     }
                      */
                     "application/json": components["schemas"]["AdminAccount"];

@@ -56,6 +56,7 @@ async function here(request: AdminRequest): Promise<object> {
       log: pino({ level: "silent" }),
       mailDomain: config.mailDomain,
       limits: config.limits,
+      searchWords: config.searchWords,
       recipientsMax: config.recipientsMax,
       isDirect: config.outbound.kind === "direct",
       cell: config.cell,

@@ -32,6 +32,7 @@ export function inboxCommands(program: Command): void {
       .option("--retention-days <days>", "how long its mail is kept: 1 to 3650 days")
       .option("--expires-at <instant>", "when it is deleted, such as 2026-12-31T12:00:00Z")
       .addOption(new Option("--send-policy <word>", "who may be written to").choices(sendPolicies))
+      .option("--search-words <words>", "the words of new mail that a search finds: all, head or off")
       .option("--approvers <addresses...>", "who approves its mail by a link")
       .addOption(new Option("--disable", "refuse its mail and its sends").conflicts("enable"))
       .option("--enable", "take and send mail again"),
@@ -102,13 +103,14 @@ interface SetOptions extends ServerOptions {
   retentionDays?: string;
   expiresAt?: string;
   sendPolicy?: SendPolicy;
+  searchWords?: string;
   approvers?: string[];
   disable?: true;
   enable?: true;
 }
 
 async function change(asked: string, { metadata, retentionDays, disable, enable, ...options }: SetOptions) {
-  const { displayName, externalId, expiresAt, sendPolicy, approvers, ...server } = options;
+  const { displayName, externalId, expiresAt, sendPolicy, searchWords, approvers, ...server } = options;
   const client = clientOf(server);
   return client.inboxes.change(await inboxIdOf(client, asked), {
     displayName: orNull(displayName),
@@ -117,6 +119,7 @@ async function change(asked: string, { metadata, retentionDays, disable, enable,
     retentionDays: numberOrNull(retentionDays),
     expiresAt: orNull(expiresAt),
     sendPolicy,
+    searchWords: unchecked(orNull(searchWords)),
     approvers: approversOf(approvers),
     disabled: disable ?? (enable && false),
   });

@@ -8,6 +8,7 @@ import { clientOf, inboxIdOf, ofServer, type ServerOptions, unchecked } from "..
 import { reasonOf, UsageError } from "../failure.ts";
 import { lines, printed } from "../print.ts";
 import { type Calendar, fullTime, shortTime } from "../short-time.ts";
+import { print } from "../terminal.ts";
 import { historyRows } from "./history.ts";
 import { fullStatusOf, statusesOfCopies, statusOf } from "./status.ts";
 
@@ -46,8 +47,9 @@ export function messageCommands(program: Command): void {
       const id = await inboxIdOf(client, inbox);
       return client.messages.list(id, { limit: unchecked(limit), cursor, q, from, to, since, direction }).page();
     },
-    ({ data, nextCursor }, calendar) => {
+    ({ data, nextCursor, searched }, calendar) => {
       if (nextCursor) printMoreHint(`--cursor ${nextCursor}`);
+      if (searched !== undefined) printSearchedHint(searched);
       const areChecked = data.some(({ authentication }) => authentication !== null);
       return data.map((message) => row(message, calendar, areChecked));
     },
@@ -78,6 +80,12 @@ export function messageCommands(program: Command): void {
     (message: string, name: string, file: string | undefined, { text = false, ...server }: AttachmentOptions) =>
       text ? wholeText(message, name, file, server) : download(message, name, file, server),
   );
+}
+
+/** Prints on stderr which words the search did not look at. */
+function printSearchedHint(searched: "head" | "off"): void {
+  const found = searched === "head" ? "its subject and addresses alone" : "none of its words";
+  print(`Some of this mail is found by ${found}: see searchWords of the inbox\n`, process.stderr);
 }
 
 interface AttachmentOptions extends ServerOptions {

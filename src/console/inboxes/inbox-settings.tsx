@@ -141,6 +141,14 @@ function SettingsForm({ inbox, onSaved }: { inbox: Inbox; onSaved: () => void })
         placeholder="as in the account"
         defaultValue={inbox.retentionDays?.toString() ?? ""}
       />
+      <label for="searchWords">Words of new mail that a search finds</label>
+      <select id="searchWords" name="searchWords">
+        {wordChoices.map(([words, text]) => (
+          <option key={words} value={words} selected={words === (inbox.searchWords ?? "")}>
+            {text}
+          </option>
+        ))}
+      </select>
       <label for="expiresAt">Is deleted at</label>
       <input id="expiresAt" name="expiresAt" type="datetime-local" defaultValue={endText(inbox)} />
       <label for="approvers">Approvers of its mail, by email address</label>
@@ -166,6 +174,13 @@ function SettingsForm({ inbox, onSaved }: { inbox: Inbox; onSaved: () => void })
   );
 }
 
+const wordChoices = [
+  ["", "as in the account"],
+  ["all", "all words"],
+  ["head", "subject and addresses"],
+  ["off", "none"],
+] as const;
+
 /** The fields that differ from those of the inbox, so that a change of another one meanwhile stays. */
 function changeOf(inbox: Inbox, form: FormData): Schemas["InboxChange"] {
   const entered = (name: string) => String(form.get(name) ?? "").trim();
@@ -175,6 +190,8 @@ function changeOf(inbox: Inbox, form: FormData): Schemas["InboxChange"] {
   if (orNull("externalId") !== inbox.externalId) change.externalId = orNull("externalId");
   const days = entered("retentionDays");
   if (days !== (inbox.retentionDays?.toString() ?? "")) change.retentionDays = days === "" ? null : Number(days);
+  const words = entered("searchWords");
+  if (words !== (inbox.searchWords ?? "")) change.searchWords = (words || null) as Inbox["searchWords"];
   const end = entered("expiresAt");
   if (end !== endText(inbox)) change.expiresAt = end === "" ? null : new Date(end).toISOString();
   const approvers = entered("approvers");

@@ -1,9 +1,30 @@
 /** The results of a search: their pages, and the hits in a text. */
 
-interface Page<Row> {
+import type { Schemas } from "../api.ts";
+
+/** The words that a search looked at, if some that it asks for are not indexed of all messages. */
+export type Searched = Schemas["MessagePage"]["searched"];
+
+interface Found<Row> {
   data: Row[];
   total: number;
+  searched?: Searched;
+}
+
+interface Page<Row> extends Found<Row> {
   nextCursor: string | null;
+}
+
+/** Says which words a search could not look at. */
+export function SearchedNote({ searched }: { searched: Searched }) {
+  if (searched === undefined) return null;
+  return (
+    <p class="searched-note quiet-text" role="status">
+      {searched === "head"
+        ? "Some of this mail is found by its subject and addresses alone, not by its text."
+        : "Some of this mail is not found by any of its words."}
+    </p>
+  );
 }
 
 /** Loads the rows of any range of a list that goes on by cursors alone. It keeps the cursors, and runs one load at a time. */
@@ -11,18 +32,18 @@ export function byOffset<Row>(load: (page: { limit: number; cursor?: string }) =
   const cursors = new Map<number, string | undefined>([[0, undefined]]);
   let before: Promise<unknown> = Promise.resolve();
 
-  async function range(offset: number, limit: number): Promise<{ data: Row[]; total: number }> {
+  async function range(offset: number, limit: number): Promise<Found<Row>> {
     const end = offset + limit;
     const rows: Row[] = [];
     let at = Math.max(...[...cursors.keys()].filter((known) => known <= offset));
     for (;;) {
       const cursor = cursors.get(at);
       const most = Math.min(mostRows, (at < offset ? offset : end) - at);
-      const { data, total, nextCursor } = await load({ limit: most, ...(cursor !== undefined && { cursor }) });
+      const { data, nextCursor, ...others } = await load({ limit: most, ...(cursor !== undefined && { cursor }) });
       if (at >= offset) rows.push(...data);
       at += data.length;
       if (nextCursor !== null) cursors.set(at, nextCursor);
-      if (nextCursor === null || at >= end) return { data: rows, total };
+      if (nextCursor === null || at >= end) return { ...others, data: rows };
     }
   }
 

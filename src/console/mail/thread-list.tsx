@@ -13,7 +13,7 @@ import { VirtualList } from "../parts/virtual-list.tsx";
 import { may } from "../session.ts";
 import { filings } from "./filing.ts";
 import { FilingButtons } from "./filing-buttons.tsx";
-import { byOffset, hitsOf } from "./found.tsx";
+import { byOffset, hitsOf, type Searched, SearchedNote } from "./found.tsx";
 import { isTab, ListHead, type View } from "./list-head.tsx";
 import { type Selected, toggled, useListKeys } from "./list-keys.ts";
 import { FoundRow, ThreadRow } from "./list-rows.tsx";
@@ -57,11 +57,17 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
       view === "search" ? nothing : asOfNow(inboxd.threads.list(inbox.id, { ...range, ...listOf(view, label) }).page()),
     hasLeft: (thread) => view === "unread" && isReadNow(thread),
   });
+  /** Which words the last answer looked at, and of which list. */
+  const [note, setNote] = useState<{ of: string; searched: Searched }>({ of: "", searched: undefined });
   const found = useRows<Schemas["ListedMessage"]>({
     name,
-    load: (range) => {
+    async load(range) {
       if (view !== "search" || searchText === "") return nothing;
-      return isAll ? searchAll(range) : inboxd.messages.list(inbox.id, { ...range, q: searchText }).page();
+      const page = await (isAll
+        ? searchAll(range)
+        : inboxd.messages.list(inbox.id, { ...range, q: searchText }).page());
+      setNote({ of: name, searched: page.searched });
+      return page;
     },
   });
   const rows: Rows<AsOf<Schemas["Thread"]> | Schemas["ListedMessage"]> = view === "search" ? found : threads;
@@ -176,6 +182,7 @@ export function ThreadList({ inbox, openId, onScope }: ThreadListProps) {
         <NewMailButton count={newCount} onPress={refresh} />
       )}
       {rows.error !== undefined && <Fault error={rows.error} onRetry={rows.reload} />}
+      {note.of === name && <SearchedNote searched={note.searched} />}
       {total === 0 ? (
         <EmptyList inbox={inbox} view={view} searchText={searchText} searchesAll={isAll} />
       ) : (

@@ -4,6 +4,7 @@ import type { AuditAction } from "../../domain/access/audit.ts";
 import type { Suspension } from "../../domain/access/suspension.ts";
 import { notFound, Refusal } from "../../domain/errors.ts";
 import type { Plan } from "../../domain/limits.ts";
+import type { SearchWords } from "../../domain/search.ts";
 import { type AdminAccount, lockAdminAccount, markAccountChanged } from "../../store/account/admin-accounts.ts";
 import { signalToForget } from "../../store/channels.ts";
 import { audit } from "../audit.ts";
@@ -18,6 +19,8 @@ export interface AccountChange {
   limits?: LimitChange | undefined;
   suspended?: Suspension | null | undefined;
   reason?: string | null | undefined;
+  /** The words of new mail that are indexed for search; null for those of the plan. */
+  searchWords?: SearchWords | null | undefined;
 }
 
 /** Changes an account. All processes act on the change within a second. */
@@ -30,7 +33,7 @@ export async function changeAccount(
   const name = change.name === undefined ? undefined : checkedName("change account", change.name);
   return transaction(deps.db.api, async (tx) => {
     const before = await lockedAccount(tx, id);
-    const { plan = before.plan, suspended = before.suspended, limits = {} } = change;
+    const { plan = before.plan, suspended = before.suspended, searchWords = before.searchWords, limits = {} } = change;
     // The reason belongs to the suspension, and ends with it.
     const kept = change.reason === undefined ? before.suspendedReason : change.reason;
     const after: AdminAccount = {
@@ -40,6 +43,7 @@ export async function changeAccount(
       suspended,
       suspendedReason: suspended === null ? null : kept,
       limits: withoutNulls({ ...before.limits, ...limits }),
+      searchWords,
     };
     if (!(await markAccountChanged(tx, after)))
       throw new Refusal("validation_error", `Cannot change account: the name "${after.name}" is taken`, {
@@ -52,7 +56,7 @@ export async function changeAccount(
       accountId: id,
       actor,
       target: { type: "account", id },
-      details: { fields, plan, limits: after.limits, suspended, reason: after.suspendedReason },
+      details: { fields, plan, limits: after.limits, suspended, reason: after.suspendedReason, searchWords },
     });
     return after;
   });

@@ -43,7 +43,7 @@ export interface NewInbox {
 /** The fields that the owner of an inbox sets, besides its `externalId`. */
 type InboxSettings = Pick<
   Inbox,
-  "retentionDays" | "sendPolicy" | "displayName" | "metadata" | "approvers" | "disabled" | "expiresAt"
+  "retentionDays" | "sendPolicy" | "displayName" | "metadata" | "approvers" | "disabled" | "expiresAt" | "searchWords"
 >;
 type Given<Fields> = { [Name in keyof Fields]: Fields[Name] | undefined };
 
@@ -55,6 +55,7 @@ const usual: InboxSettings = {
   approvers: null,
   disabled: false,
   expiresAt: null,
+  searchWords: null,
 };
 
 export interface CreatedInbox {

@@ -1,11 +1,19 @@
 import type { Logger } from "pino";
 import { askedTooMuch, type Db } from "../../database/db.ts";
-import { type Searchable, type SearchRow, searchRow, withoutBody, wordBytes } from "../../domain/search.ts";
+import {
+  type PlanSearchWords,
+  type Searchable,
+  type SearchRow,
+  searchRow,
+  withoutBody,
+  wordBytes,
+} from "../../domain/search.ts";
 import { insertSearchRows, listSearchables } from "../../store/mail/search.ts";
 
 export interface IndexingDeps {
   db: Db;
   log: Logger;
+  searchWords: PlanSearchWords;
 }
 
 /** The messages that one statement reads. If all are long, they have a few megabytes. */
@@ -27,7 +35,8 @@ export async function indexMessages(
 ): Promise<number> {
   let seq = fromSeq;
   while (seq < upToSeq) {
-    const messages = await listSearchables(deps.db, inboxId, seq, readAtOnce);
+    const page = { inboxId, afterSeq: seq, limit: readAtOnce, ofPlans: deps.searchWords };
+    const messages = await listSearchables(deps.db, page);
     // There is nothing to index if the inbox was deleted meanwhile.
     if (messages.length === 0) return upToSeq;
     for (const batch of batches(messages)) {

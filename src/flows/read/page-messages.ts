@@ -1,6 +1,7 @@
 import type { Db } from "../../database/db.ts";
 import type { Reach } from "../../domain/access/access.ts";
 import { rowsOfPage } from "../../domain/page-budget.ts";
+import type { SearchWords } from "../../domain/search.ts";
 import { utf8Length } from "../../standards/text.ts";
 import { listListedBodies, longestListedBody } from "../../store/mail/bodies.ts";
 import {
@@ -38,6 +39,8 @@ export interface MessagesPage {
   total: number;
   /** The number of the last message on this page, for the request of the next page; undefined if no page follows. */
   next: number | undefined;
+  /** The words that a search looked at, if it asks for others too; undefined if it looked at all that it asks for. */
+  searched?: Exclude<SearchWords, "all"> | undefined;
 }
 
 /**

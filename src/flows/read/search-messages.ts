@@ -2,7 +2,7 @@ import { askedTooMuch, type Db } from "../../database/db.ts";
 import type { Reach } from "../../domain/access/access.ts";
 import type { RowKey } from "../../domain/cursor.ts";
 import { Refusal } from "../../domain/errors.ts";
-import type { SearchCondition } from "../../domain/search-question.ts";
+import { partSearched, type SearchCondition } from "../../domain/search-question.ts";
 import type { InboxTotals } from "../../store/mail/message-pages.ts";
 import {
   type AccountSearchFacts,
@@ -43,7 +43,8 @@ export async function searchPage(
     found = await findPage(db, search, rows, after);
   }
   const { messages, total, isLast } = await shownPage(db, found, asked.limit);
-  return { messages, total, next: isLast ? undefined : messages.at(-1)?.position };
+  const searched = partSearched(conditions, found.indexed);
+  return { messages, total, next: isLast ? undefined : messages.at(-1)?.position, searched };
 }
 
 export interface AccountSearch {
@@ -78,7 +79,8 @@ export async function searchAccount(deps: IndexingDeps, reach: Reach, asked: Acc
   const found = await findPage(db, search, { limit, offset: 0 }, afterLast);
   const { messages, total, isLast } = await shownPage(db, found, limit);
   const shown = messages.at(-1);
-  return { messages, total, next: isLast || !shown ? undefined : { number: String(shown.position), id: shown.id } };
+  const next = isLast || !shown ? undefined : { number: String(shown.position), id: shown.id };
+  return { messages, total, next, searched: partSearched(conditions, found.indexed) };
 }
 
 /**
@@ -94,11 +96,11 @@ async function findPage(
   const find = (page: Pick<SearchPage, "limit" | "offset" | "counted">, end = {}) =>
     searchMessages(db, { ...search, ...page, ...end }).catch(refuseTooMuch);
   if (after === undefined) return find({ limit: limit + 1, offset, counted: countedMatches });
-  const [page, { total, indexedSeq }] = await Promise.all([
+  const [page, counted] = await Promise.all([
     after.last < search.first ? undefined : find({ limit: limit + 1, offset: 0, counted: 0 }, after),
     find({ limit: 0, offset: 0, counted: countedMatches }),
   ]);
-  return { messages: page?.messages ?? [], total, indexedSeq };
+  return { ...counted, messages: page?.messages ?? [] };
 }
 
 async function shownPage(db: Db, found: Found, limit: number) {

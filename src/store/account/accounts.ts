@@ -4,6 +4,7 @@ import type { Reach } from "../../domain/access/access.ts";
 import type { Suspension } from "../../domain/access/suspension.ts";
 import type { ListedKind } from "../../domain/outbox-item.ts";
 import type { SendPolicy } from "../../domain/policy.ts";
+import type { SearchWords } from "../../domain/search.ts";
 import { type Selected, selected } from "../columns.ts";
 import { lockNumber } from "../locks.ts";
 import { itemCount } from "../outbox/listed-items.ts";
@@ -72,6 +73,8 @@ export interface ShownAccount extends Account {
   keyName: string | null;
   retentionDays: number | null;
   sendPolicy: SendPolicy;
+  /** Null for those of the plan. */
+  searchWords: SearchWords | null;
   counts: AccountCounts;
 }
 
@@ -82,7 +85,7 @@ export async function findShownAccount(
 ): Promise<ShownAccount | undefined> {
   const [found] = await query<Omit<ShownAccount, "counts"> & AccountCounts>(
     db,
-    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", a.send_policy as "sendPolicy", k.name as "keyName", counted.*, ${waitingCount(reach)} as "awaitingApproval", ${outboxKinds === undefined ? sql`null` : itemCount({ reach, kinds: outboxKinds })} as outbox
+    sql`select ${accountFields}, a.suspended, a.retention_days as "retentionDays", a.send_policy as "sendPolicy", a.search_words as "searchWords", k.name as "keyName", counted.*, ${waitingCount(reach)} as "awaitingApproval", ${outboxKinds === undefined ? sql`null` : itemCount({ reach, kinds: outboxKinds })} as outbox
         from accounts a left join api_keys k on k.id = ${keyId} and k.account_id = a.id
         cross join lateral (
           select count(*) as inboxes, coalesce(sum(i.unread_count), 0) as "unreadThreads" from inboxes i

@@ -16,6 +16,7 @@ const adminFields = selected(accounts, "a", [
   "inboxCount",
   "storageBytes",
   "deletedAt",
+  "searchWords",
 ]);
 
 /** An account as its operator sees it. */
@@ -69,17 +70,17 @@ export async function lockAdminAccount(tx: Db, id: string): Promise<AdminAccount
 }
 
 export interface ChangedAccount
-  extends Pick<AdminAccount, "id" | "name" | "plan" | "limits" | "suspendedReason" | "deletedAt"> {
+  extends Pick<AdminAccount, "id" | "name" | "plan" | "limits" | "suspendedReason" | "deletedAt" | "searchWords"> {
   suspended: Suspension | null;
 }
 
 /** Writes an account. Returns false and writes nothing if another account has the name. */
 export async function markAccountChanged(tx: Db, account: ChangedAccount): Promise<boolean> {
-  const { id, name, plan, limits, suspended, suspendedReason, deletedAt } = account;
+  const { id, name, plan, limits, suspended, suspendedReason, deletedAt, searchWords } = account;
   const changed = await query(
     tx,
     sql`update accounts set name = ${name}, plan = ${plan}, limits = ${jsonb(limits)}, suspended = ${suspended},
-          suspended_reason = ${suspendedReason}, deleted_at = ${deletedAt}
+          suspended_reason = ${suspendedReason}, deleted_at = ${deletedAt}, search_words = ${searchWords}
         where id = ${id} and not exists (select from accounts o where o.name = ${name} and o.id <> ${id}) returning 1`,
   );
   return changed.length === 1;

@@ -5,6 +5,7 @@ import type { InboxTotals } from "../../domain/conversation.ts";
 import { withParents } from "../../domain/domains/domain-name.ts";
 import type { MetadataPatch } from "../../domain/metadata.ts";
 import type { SendPolicy } from "../../domain/policy.ts";
+import type { SearchWords } from "../../domain/search.ts";
 import { assigned, type Selected, selected } from "../columns.ts";
 import { isPlacedInReach, isReached, reachPlaces } from "../reach.ts";
 import { insertRows, recordSet } from "../rows.ts";
@@ -26,6 +27,7 @@ const inboxFields = selected(inboxes, "i", [
   "disabled",
   "expiresAt",
   "updatedAt",
+  "searchWords",
 ]);
 
 export type InboxIdentity = Selected<typeof identityFields>;
@@ -205,6 +207,7 @@ export interface InboxChange {
   approvers?: readonly string[] | null | undefined;
   disabled?: boolean | undefined;
   expiresAt?: Date | null | undefined;
+  searchWords?: SearchWords | null | undefined;
 }
 
 /** Changes an inbox, and returns it; undefined if there is none within the reach. */
@@ -212,9 +215,11 @@ export async function markInboxChanged(
   db: Db,
   reach: Reach,
   id: string,
-  { externalId, retentionDays, sendPolicy, displayName, metadata, approvers, disabled, expiresAt }: InboxChange,
+  change: InboxChange,
   updatedAt: Date,
 ): Promise<Inbox | undefined> {
+  const { externalId, retentionDays, sendPolicy, displayName, metadata, approvers, disabled, expiresAt, searchWords } =
+    change;
   const changes = [
     externalId === undefined ? sql`` : sql`, external_id = ${externalId}`,
     retentionDays === undefined ? sql`` : sql`, retention_days = ${retentionDays}`,
@@ -224,6 +229,7 @@ export async function markInboxChanged(
     approvers === undefined ? sql`` : sql`, approvers = ${approvers === null ? sql`null` : arrayOf("text", approvers)}`,
     disabled === undefined ? sql`` : sql`, disabled = ${disabled}`,
     expiresAt === undefined ? sql`` : sql`, expires_at = ${expiresAt}`,
+    searchWords === undefined ? sql`` : sql`, search_words = ${searchWords}`,
   ];
   const [changed] = await query<Inbox>(
     db,

@@ -1,6 +1,7 @@
 import { type SQL, sql } from "drizzle-orm";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import type { Reach } from "../../domain/access/access.ts";
+import { plans } from "../../domain/limits.ts";
 import {
   attachmentMark,
   type BlockSize,
@@ -9,9 +10,11 @@ import {
   blockSize,
   directionMark,
   markCharacters,
+  type PlanSearchWords,
   type Searchable,
   type SearchRow,
   type SearchScope,
+  type SearchWords,
   scopeMark,
   searchedAddresses,
   searchedCharacters,
@@ -50,6 +53,8 @@ export interface Found {
   total: number;
   /** The number of the last indexed message of an inbox. Messages after it are not found yet. For an account it is 0. */
   indexedSeq: number;
+  /** Which words are indexed of every message in the scope, for a search that asks for words. */
+  indexed: SearchWords;
 }
 
 /**
@@ -140,18 +145,18 @@ async function searchRanges(
           where (select ${first}::int8 < ${upper.from}::int8 and count(*) < ${enough}::int8 from upper)
         ),
         hits as materialized (select * from (table upper union all table lower) hits ${newestFirst} limit (select ${needed}::int8))
-        select (select count(*) from upper) as upper, ${indexedSeq} as "indexedSeq",
+        select (select count(*) from upper) as upper, ${indexedSeq} as "indexedSeq", ${fewestWords(page)} as indexed,
         ${pageOfHits({ limit, offset }, newestFirst, sql`m.id = hit.message_id`)}`,
   );
   return { ...foundIn(rows), upper: rows[0]?.upper ?? 0 };
 }
 
 /** A row of a page. If the page is empty, one row has the numbers alone. */
-type FoundRow = ListedMessage & Record<"total" | "indexedSeq", number>;
+type FoundRow = ListedMessage & Record<"total" | "indexedSeq", number> & { indexed?: SearchWords | null };
 
 function foundIn(rows: FoundRow[]): Found {
-  const { total = 0, indexedSeq = 0 } = rows[0] ?? {};
-  return { messages: shownRows(rows.filter(({ id }) => id !== null)), total, indexedSeq };
+  const { total = 0, indexedSeq = 0, indexed = null } = rows[0] ?? {};
+  return { messages: shownRows(rows.filter(({ id }) => id !== null)), total, indexedSeq, indexed: indexed ?? "all" };
 }
 
 /** The end of a statement that has found `hits`: their total, and a page of their messages. */
@@ -200,6 +205,15 @@ function inScope(scope: SearchPage["scope"]): { number: SQL; isWithin: SQL; inde
   }
   const indexedSeq = sql`(select coalesce(max(seq), 0) from message_search where inbox_id = ${scope.id})`;
   return { number: sql`s.seq`, isWithin: sql`s.inbox_id || '' = ${scope.id}`, indexedSeq };
+}
+
+/** The fewest words that are indexed of a message in the scope. Null if all are indexed, and for a search that asks for no words. */
+function fewestWords({ scope, conditions }: SearchPage): SQL {
+  if (conditions.every(({ kind }) => kind !== "words")) return sql`null`;
+  const ofInbox = (id: SQL) =>
+    sql`(select max(indexed) from message_search where inbox_id = ${id} and indexed <> 'all')`;
+  if (scope.kind === "inbox") return ofInbox(sql`${scope.id}`);
+  return sql`(select max(${ofInbox(sql`i.id`)}) from inboxes i where ${isReached(scope.reach)})`;
 }
 
 function inboxesIn(reach: Reach): SQL {
@@ -322,16 +336,34 @@ const searchedFields = selected(messages, "m", [
   "attachmentCount",
 ]);
 
+export interface SearchablesPage {
+  inboxId: string;
+  afterSeq: number;
+  limit: number;
+  /** The words that are indexed of the mail of each plan. */
+  ofPlans: PlanSearchWords;
+}
+
 /** Lists up to `limit` messages of an inbox with a number above `afterSeq`, in order, for the search index. */
-export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit: number): Promise<Searchable[]> {
+export function listSearchables(db: Db, { inboxId, afterSeq, limit, ofPlans }: SearchablesPage): Promise<Searchable[]> {
+  const indexed = indexedOf(ofPlans);
   return query(
     db,
     sql`select ${searchedFields}, m.id as "messageId", (extract(epoch from m.created_at) * 1000)::int8 as "atMs",
-          i.account_id as "accountId",
-          m.cc[1:${searchedAddresses}] as cc, left(m.body_text, ${searchedCharacters}) as "bodyText"
-        from messages m join inboxes i on i.id = m.inbox_id
+          i.account_id as "accountId", ${indexed} as indexed, m.cc[1:${searchedAddresses}] as cc,
+          case when ${indexed} = 'all' then left(m.body_text, ${searchedCharacters}) else '' end as "bodyText"
+        from messages m join inboxes i on i.id = m.inbox_id join accounts a on a.id = i.account_id
         where m.inbox_id = ${inboxId} and m.seq > ${afterSeq} order by m.seq limit ${limit}`,
   );
+}
+
+/**
+ * The words that are indexed of the mail of an inbox `i` of an account `a`: the fewer of those of the account and those of the inbox. The
+ * fewest are the greatest text, and `greatest` leaves out null.
+ */
+function indexedOf(ofPlans: PlanSearchWords): SQL {
+  const choices = plans.map((plan) => sql`when ${plan}::text then ${ofPlans[plan]}::text`);
+  return sql`greatest(coalesce(a.search_words, case a.plan ${sql.join(choices, sql` `)} end), i.search_words)`;
 }
 
 /**
@@ -341,12 +373,12 @@ export function listSearchables(db: Db, inboxId: string, afterSeq: number, limit
 export async function insertSearchRows(db: Db, rows: readonly SearchRow[]): Promise<void> {
   await query(
     db,
-    sql`insert into message_search (inbox_id, seq, message_id, thread_id, at_ms, words)
-        select row."inboxId", row.seq, row."messageId", row."threadId", row."atMs", setweight(to_tsvector('simple', row.subject), 'A')
+    sql`insert into message_search (inbox_id, seq, message_id, thread_id, at_ms, indexed, words)
+        select row."inboxId", row.seq, row."messageId", row."threadId", row."atMs", row.indexed, setweight(to_tsvector('simple', row.subject), 'A')
           || setweight(to_tsvector('simple', row.sender), 'B') || setweight(to_tsvector('simple', row.recipients), 'C')
           || to_tsvector('simple', row.body) || array_to_tsvector(row.marks)
         from json_to_recordset(${JSON.stringify(rows)}::json)
-          as row("inboxId" text, seq int, "messageId" text, "threadId" text, "atMs" int8, subject text, sender text, recipients text, body text, marks text[])
+          as row("inboxId" text, seq int, "messageId" text, "threadId" text, "atMs" int8, indexed text, subject text, sender text, recipients text, body text, marks text[])
         where exists (select from messages where id = row."messageId" for key share)
         on conflict do nothing`,
   );

@@ -70,6 +70,7 @@ describe("The export of one account", () => {
       metadata: { plan: "gold" },
       expiresAt: "2030-01-01T00:00:00.000Z",
       approvers: ["boss@example.org"],
+      searchWords: "all",
     };
     const change = { method: "PATCH", apiKey: ada.key, body: settings };
     expect((await from.api(`/v1/inboxes/${ada.inboxId}`, change)).body).toMatchObject(settings);

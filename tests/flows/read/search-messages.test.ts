@@ -3,6 +3,7 @@ import { sql } from "drizzle-orm";
 import pino from "pino";
 import { query, transaction } from "../../../src/database/db.ts";
 import { Refusal } from "../../../src/domain/errors.ts";
+import { perPlan } from "../../../src/domain/limits.ts";
 import type { SearchCondition } from "../../../src/domain/search-question.ts";
 import { searchPage } from "../../../src/flows/read/search-messages.ts";
 import { migrate } from "../../../src/store/migrate.ts";
@@ -15,7 +16,7 @@ test.skipIf(!enginesHere().includes("postgres"))(
     const under = await openEngine("postgres", { timeouts: { statementMs: 200 } });
     try {
       await migrate(under.db);
-      const deps = { db: under.db.api, log: pino({ level: "silent" }) };
+      const deps = { db: under.db.api, log: pino({ level: "silent" }), searchWords: perPlan(() => "all" as const) };
       const counts = {
         messageCount: 3,
         inboundCount: 3,

@@ -199,6 +199,7 @@ function message(inboxId: string, seq: number, index: number, words: readonly st
     subject: words.join(" "),
     bodyText: "",
     attachmentCount: isAttached(index) ? 1 : 0,
+    indexed: "all",
   };
 }
 

@@ -4,6 +4,7 @@ import { suspensions } from "../../../domain/access/suspension.ts";
 import { limitsOf, plans } from "../../../domain/limits.ts";
 import type { Outbound } from "../../../domain/outbound.ts";
 import { itemKindsOf } from "../../../domain/outbox-item.ts";
+import { searchWords } from "../../../domain/search.ts";
 import { changeOwnAccount } from "../../../flows/account/change-own-account.ts";
 import type { Deps } from "../../../flows/deps.ts";
 import { findShownAccount } from "../../../store/account/accounts.ts";
@@ -15,7 +16,7 @@ import { api } from "../../shell/app.ts";
 import type { Account as Caller } from "../../shell/auth.ts";
 import { instant, nullable, oneOf } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
-import { retentionDays } from "./inbox-shapes.ts";
+import { retentionDays, searchWordsMeanings } from "./inbox-shapes.ts";
 import { sendPolicyChange, sendPolicyShown } from "./send-policy.ts";
 
 export interface AccountDeps extends Deps {
@@ -128,6 +129,10 @@ const Account = named(
       key: CallingKey,
       counts: Counts,
       sendPolicy: sendPolicyShown("the account"),
+      searchWords: oneOf(searchWords, {
+        description: `Which words of a message are indexed for search: ${searchWordsMeanings}. The operator decides; an inbox may have fewer`,
+        examples: ["all"],
+      }),
     },
     { description: "The account of the caller, its limits, what the caller may do in it, and how much is there" },
   ),
@@ -197,6 +202,7 @@ async function shownAccount(deps: AccountDeps, caller: Caller) {
     key: callingKey(caller, found.keyName),
     counts: found.counts,
     sendPolicy: found.sendPolicy,
+    searchWords: found.searchWords ?? deps.searchWords[found.plan],
   };
 }
 

@@ -2,6 +2,7 @@ import { Type } from "@sinclair/typebox";
 import type { Fault } from "../../../domain/errors.ts";
 import { faultsOfMetadata } from "../../../domain/metadata.ts";
 import { sendPolicies } from "../../../domain/policy.ts";
+import { searchWords as searchWordsChoices } from "../../../domain/search.ts";
 import { faultsOfApprovers, mostApprovers } from "../../../domain/send/approvers.ts";
 import { displayNameRule, isDisplayName } from "../../../domain/send/recipients/display-name.ts";
 import { mostAliases } from "../../../domain/username.ts";
@@ -12,7 +13,7 @@ import type { Inbox } from "../../../store/account/inboxes.ts";
 import { examples } from "../../document/examples.ts";
 import { named } from "../../document/schema.ts";
 import { alsoNamed } from "../../judging/known-fields.ts";
-import { instant, nextCursor, nullable, pageQuery, text, totalCount } from "../../shell/models.ts";
+import { instant, nextCursor, nullable, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
 import { cursorParameter } from "../../shell/parameters.ts";
 import { isTextsPatch, texts, textsPatch } from "../../shell/texts.ts";
 import { sendPolicyMeanings, sendPolicyShown } from "./send-policy.ts";
@@ -58,6 +59,10 @@ export const InboxShape = named(
       approvers: nullable(Type.Array(Type.String({ examples: [examples.approver] })), {
         description: "The people who approve its mail; null: those of the service (`APPROVERS`)",
         examples: [[examples.approver]],
+      }),
+      searchWords: nullable(oneOf(searchWordsChoices), {
+        description: "Which words of its new mail are indexed for search, if fewer than in the account; null: the same",
+        examples: [null],
       }),
     },
     { description: "An inbox: an email address that sends and receives" },
@@ -114,6 +119,20 @@ const approvers = Type.Optional(
     error: "must be null or an array of at most 5 email addresses",
     examples: [[examples.approver]],
   }),
+);
+
+/** The meanings of the choices of `searchWords`. */
+export const searchWordsMeanings = "`all`; `head`: those of its subject and addresses; `off`: none";
+
+const searchWords = alsoNamed(
+  "search_words",
+  Type.Optional(
+    nullable(oneOf(searchWordsChoices), {
+      description: `Which words of a message are indexed for search: ${searchWordsMeanings}. The fewer of inbox and account count; null: those of the account. It holds for new mail: mail that is indexed stays as it is`,
+      error: `must be null or one of ${searchWordsChoices.join(", ")}`,
+      examples: ["head"],
+    }),
+  ),
 );
 
 const metadata = {
@@ -193,6 +212,7 @@ export const NewInbox = named(
       retentionDays: alsoNamed("retention_days", retentionDays),
       sendPolicy,
       approvers,
+      searchWords,
     },
     {
       description: "The new inbox. All fields are optional",
@@ -233,6 +253,7 @@ export const InboxChange = named(
       ),
       expiresAt,
       approvers,
+      searchWords,
     },
     { description: "The changes. Missing fields stay as they are", examples: [{ retentionDays: 90 }] },
   ),
@@ -317,5 +338,6 @@ export function toInbox(inbox: Inbox, mailDomain: string) {
     expiresAt: inbox.expiresAt?.toISOString() ?? null,
     updatedAt: (inbox.updatedAt ?? createdAt).toISOString(),
     approvers: inbox.approvers,
+    searchWords: inbox.searchWords,
   };
 }

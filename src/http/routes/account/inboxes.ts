@@ -52,7 +52,7 @@ export function inboxes(deps: Deps & ApproversDeps) {
     .post(
       "",
       async ({ account, actor, body, request, set }) => {
-        const { retentionDays, displayName, metadata, disabled, ttlSeconds } = body;
+        const { retentionDays, displayName, metadata, disabled, searchWords, ttlSeconds } = body;
         // A key that may not set the policy or the approvers of its inboxes must not choose them for new ones.
         if (body.sendPolicy !== undefined) refuseWithout("full", account, 'set "sendPolicy"');
         if (body.approvers !== undefined) refuseWithout("full", account, 'set "approvers"');
@@ -65,7 +65,7 @@ export function inboxes(deps: Deps & ApproversDeps) {
           domain: body.domain,
           aliases: body.aliases,
           usernameField: body.username === undefined ? "mailboxName" : "username",
-          settings: { retentionDays, displayName, metadata, approvers, disabled, ...convertedOf(body) },
+          settings: { retentionDays, displayName, metadata, approvers, disabled, searchWords, ...convertedOf(body) },
           ttlSeconds,
           idempotencyKey: keyInReach(account.reach, idempotencyKeyOf(request)),
         });

@@ -3,6 +3,7 @@ import { suspensions } from "../../../domain/access/suspension.ts";
 import { notFound, type Refusal } from "../../../domain/errors.ts";
 import { isId } from "../../../domain/ids.ts";
 import { type Plan, plans } from "../../../domain/limits.ts";
+import { searchWords } from "../../../domain/search.ts";
 import { changeAccount, deleteAccount } from "../../../flows/account/change-account.ts";
 import { createAccount } from "../../../flows/account/manage-accounts.ts";
 import type { Deps } from "../../../flows/deps.ts";
@@ -18,6 +19,7 @@ import { adminPath, api } from "../../shell/app.ts";
 import type { Refused } from "../../shell/described-operation.ts";
 import { instant, nullable, oneOf, pageQuery, text, totalCount } from "../../shell/models.ts";
 import { operation } from "../../shell/operation.ts";
+import { searchWordsMeanings } from "../account/inbox-shapes.ts";
 
 /** The limits that an operator may set for one account, with what each limits. */
 const limitMeanings = {
@@ -86,6 +88,10 @@ const accountFields = {
     description: "When it was deleted; its rows are removed in steps",
     examples: [null],
   }),
+  searchWords: nullable(oneOf(searchWords), {
+    description: "Which words of its new mail are indexed for search; null: those of the plan (`SEARCH_WORDS`)",
+    examples: [null],
+  }),
 };
 
 const AdminAccount = named(
@@ -140,6 +146,12 @@ const AdminAccountChange = named(
       ),
       reason: Type.Optional(
         nullable(text({ max: 1000 }), { description: "Why it is suspended", examples: ["spam to 10,000 addresses"] }),
+      ),
+      searchWords: Type.Optional(
+        nullable(oneOf(searchWords), {
+          description: `Which words of a message are indexed for search: ${searchWordsMeanings}. Null: those of the plan (\`SEARCH_WORDS\`). It holds for new mail`,
+          examples: ["head"],
+        }),
       ),
     },
     { description: "The changes. Missing fields stay as they are", examples: [{ suspended: "sending" }] },
@@ -284,5 +296,6 @@ function toAdminAccount(deps: Deps, account: StoredAccount) {
     createdAt: account.createdAt.toISOString(),
     lastUsedAt: account.lastUsedAt?.toISOString() ?? null,
     deletedAt: account.deletedAt?.toISOString() ?? null,
+    searchWords: account.searchWords,
   };
 }

@@ -34,7 +34,6 @@ import {
   findInboxTotals,
   findMessage,
   type InboxTotals,
-  type ShownMessage,
   type StoredMessage,
 } from "../../../store/mail/message-pages.ts";
 import { examples } from "../../document/examples.ts";
@@ -112,6 +111,12 @@ const MessagePage = named(
       data: Type.Array(ListedMessage, { description: "Messages, newest first" }),
       total: totalCount("How many messages there are in all; for a search, 1,000 means 1,000 or more"),
       nextCursor: nextCursor(),
+      searched: Type.Optional(
+        oneOf(["head", "off"], {
+          description:
+            "Only if words of the search are not indexed of all messages (`searchWords` of the inbox): which words are. `head`: of some messages only those of the subject and the addresses; `off`: of some none",
+        }),
+      ),
     },
     { description: "A page of messages, and how many there are in all" },
   ),
@@ -240,20 +245,18 @@ export function messages(deps: MessagesDeps) {
 type Parameters = Pick<Static<typeof MessagesParameters>, "limit" | "direction" | "cursor"> &
   Partial<Static<typeof MessagesParameters>>;
 
-interface Page {
-  messages: readonly ShownMessage[];
-  total: number;
+interface Page extends Pick<MessagesPage, "messages" | "total" | "searched"> {
   nextCursor: string | null;
 }
 
 async function shownPage(
   deps: MessagesDeps,
   accountId: string,
-  { messages, ...rest }: Page,
+  { messages, total, nextCursor, searched }: Page,
   { include }: Pick<Parameters, "include">,
 ) {
   const data = await toListedMessages(deps, accountId, { messages, include: includedWords(include) });
-  return { data, ...rest };
+  return { data, total, nextCursor, ...(searched !== undefined && { searched }) };
 }
 
 async function pageOfInbox(deps: MessagesDeps, reach: Reach, inboxId: string, query: Parameters): Promise<Page> {
@@ -264,8 +267,8 @@ async function pageOfInbox(deps: MessagesDeps, reach: Reach, inboxId: string, qu
     throw after;
   }
   const { conditions, ...filters } = filtersOf(query);
-  const { messages, total, next } = await askedPage(deps, { ...filters, reach, inboxId, after }, conditions);
-  return { messages, total, nextCursor: next === undefined ? null : cursorAt(next, question) };
+  const { next, ...page } = await askedPage(deps, { ...filters, reach, inboxId, after }, conditions);
+  return { ...page, nextCursor: next === undefined ? null : cursorAt(next, question) };
 }
 
 async function pageOfAccount(deps: MessagesDeps, reach: Reach, query: Parameters): Promise<Page> {
@@ -275,8 +278,8 @@ async function pageOfAccount(deps: MessagesDeps, reach: Reach, query: Parameters
   if (after instanceof Refusal) throw after;
   const { conditions, direction, ...filters } = filtersOf(query);
   const asked = { ...filters, conditions: withDirection(conditions, direction), after };
-  const { messages, total, next } = await searchAccount({ db: deps.db.api, log: deps.log }, reach, asked);
-  return { messages, total, nextCursor: next === undefined ? null : cursorAtRow(next, question) };
+  const { next, ...page } = await searchAccount({ ...deps, db: deps.db.api }, reach, asked);
+  return { ...page, nextCursor: next === undefined ? null : cursorAtRow(next, question) };
 }
 
 function withDirection(conditions: readonly SearchCondition[], direction: Parameters["direction"]): SearchCondition[] {
@@ -346,7 +349,7 @@ async function askedPage(
   if (isSearch || (threadId !== undefined && (isBetween || direction !== undefined))) {
     const all = withDirection(conditions, direction);
     if (threadId !== undefined) all.push({ kind: "thread", id: threadId });
-    return searchPage({ db, log: deps.log }, totals, all, asked);
+    return searchPage({ ...deps, db }, totals, all, asked);
   }
   return threadId === undefined ? pageBetween(db, totals, asked) : pageOfThread(db, threadId, asked);
 }

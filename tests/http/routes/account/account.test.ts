@@ -46,6 +46,7 @@ describe("The account", () => {
       },
       counts: { inboxes: 0, unreadThreads: 0, awaitingApproval: 0, outbox: 0 },
       sendPolicy: "open",
+      searchWords: "all",
     });
   });
 

@@ -109,14 +109,20 @@ describe.each(enginesHere())("An inbox (%s)", (engine) => {
 
   test("is made with the same fields, and once for a key of idempotency", async () => {
     const apiKey = await newAccount(world());
-    const fields = { displayName: "Ada", metadata: { plan: "gold" }, retentionDays: 7, sendPolicy: "known" };
+    const fields = {
+      displayName: "Ada",
+      metadata: { plan: "gold" },
+      retentionDays: 7,
+      sendPolicy: "known",
+      searchWords: "head",
+    };
     const make = (body: object) =>
       world().api("/v1/inboxes", { method: "POST", body, apiKey, headers: { "Idempotency-Key": "k" } });
     const made = await make(fields);
     expect([made.status, made.body]).toMatchObject([201, fields]);
     expect((await make(fields)).body).toEqual(made.body);
     expect((await make({ ...fields, displayName: "Eve" })).body.code).toBe("idempotency_key_reused");
-    const plain = { displayName: null, metadata: {}, retentionDays: null, sendPolicy: "open" };
+    const plain = { displayName: null, metadata: {}, retentionDays: null, sendPolicy: "open", searchWords: null };
     const other = { "Idempotency-Key": "o" };
     const { body } = await world().api("/v1/inboxes", { method: "POST", body: {}, apiKey, headers: other });
     const repeated = await world().api("/v1/inboxes", { method: "POST", body: plain, apiKey, headers: other });

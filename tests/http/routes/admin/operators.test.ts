@@ -102,10 +102,19 @@ describe("an operator", () => {
       { suspended: "all", reason: "unpaid" },
     ]);
     expect((await ask("PATCH", path, { suspended: null })).body).toMatchObject({ suspended: null, reason: null });
+    const shownToOwner = async () => (await ask("GET", "/v1/account", undefined, accountKey)).body.searchWords;
+    expect((await ask("PATCH", path, { searchWords: "head" })).body.searchWords).toBe("head");
+    expect((await ask("PATCH", path, { name: "renamed" })).body.searchWords).toBe("head");
+    expect(await shownToOwner()).toBe("head");
+    expect((await ask("PATCH", path, { searchWords: null })).body.searchWords).toBe(null);
+    expect(await shownToOwner()).toBe("all");
     const actions = (await auditOf(account.id)).map(
       ({ action, actor }: { action: string; actor: { type: string } }) => [action, actor.type],
     );
     expect(actions).toEqual([
+      ["account.changed", "operator"],
+      ["account.changed", "operator"],
+      ["account.changed", "operator"],
       ["account.resumed", "operator"],
       ["account.suspended", "operator"],
       ["account.changed", "operator"],
@@ -118,6 +127,7 @@ describe("an operator", () => {
     ["an unknown limit", { limits: { unknown: 1 } }, 400],
     ["a limit below 0", { limits: { sendsPerDay: -1 } }, 400],
     ["an unknown suspension", { suspended: "some" }, 400],
+    ["unknown words to search", { searchWords: "body" }, 400],
   ])("gives no account %s", async (_, change, status) => {
     const { id } = await createAccount();
     expect((await ask("PATCH", `/v1/admin/accounts/${id}`, change)).status).toBe(status);
