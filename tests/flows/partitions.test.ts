@@ -154,8 +154,11 @@ describe.skipIf(isElsewhere)("Partitioning", () => {
       );
       return waiting.length > 0;
     });
-    // It waits behind the request for the lock, which gives up.
-    await query(db.work, sql`select from messages`);
+    // It waits behind the request for the lock, which gives up after 40 ms.
+    await transaction(db.work, async (tx) => {
+      await tx.script("set local lock_timeout = 2000");
+      await query(tx, sql`select from messages`);
+    });
     gaveWay.resolve();
     await using;
     expect(await partitioned).toMatchObject([{ table: "messages", by: "month" }]);
