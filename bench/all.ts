@@ -31,6 +31,7 @@ const waitsQuick = { MAILS: "20", WAITS: "200", SECONDS: "2" };
 const streamsQuick = { EVENTS: "5000", LISTENERS: "200" };
 const removalQuick = { MAILS: "500" };
 const exportQuick = { MAILS: "1000" };
+const partitionsQuick = { MESSAGES: "13000", EVENTS: "20000", QUIET: "100" };
 const embedded = { DATABASE: "embedded" };
 
 const benchmarks: readonly Benchmark[] = [
@@ -114,6 +115,7 @@ const benchmarks: readonly Benchmark[] = [
     environment: embedded,
     quick: removalQuick,
   },
+  { name: "partitions", title: "Partitions, Postgres", command: ["partitions.ts"], quick: partitionsQuick },
   {
     name: "domains",
     title: "10,000 own domains",
