@@ -92,6 +92,7 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
       returned: watch.reports.returned,
       operatorInbox: config.operatorInbox,
       closureOf: closed.closureOf,
+      moving: closed.moving,
     }),
     applyReports,
     hosts,

@@ -51,7 +51,7 @@ export async function openWorkers(
     signMail: await mailSigners(config, deps),
     door,
     hosts: receiving.hosts,
-    suspended: closed.suspended,
+    closed,
     spoolDirectory: config.dataDir,
     envelopeFrom: receiving.envelopeFrom,
     askDelivered: config.askDelivered,
@@ -78,8 +78,11 @@ export async function openWorkers(
   opened.push(() => workers.stop(0));
   opened.push(dispatch.stop);
   opened.push(startLetters(letters).stop);
-  // Mail of an account that is open again goes out at once.
-  closed.onRead(() => workers.nudge("relay"));
+  // Mail and events of an account that is open again go out at once.
+  closed.onChange(() => {
+    workers.nudge("relay");
+    workers.nudge("webhook");
+  });
   opened.push(startSearchIndexer(deps).stop);
   opened.push(startUsageCounter(deps).stop);
   opened.push(startDomainChecks(domains).stop);

@@ -1,6 +1,7 @@
 import type { Logger } from "pino";
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { DisabledReason } from "../domain/events/endpoint.ts";
+import type { ClosedAccounts } from "../flows/account/closed-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { PayloadDeps } from "../flows/events/event-payload.ts";
 import { listAttachments, type ShownAttachment } from "../store/mail/attachments.ts";
@@ -26,6 +27,7 @@ import {
 import { type DeliveryContent, isLarge, largeDeliveries } from "./large-deliveries.ts";
 import { leavingOf } from "./outbox/delivery-slots.ts";
 import type { Attempted, Job } from "./outbox/job.ts";
+import { lanesWithout } from "./outbox/lanes.ts";
 import { webhookLanes } from "./outbox/webhook-lanes.ts";
 
 export interface DeliverWebhookDeps extends Deps, DeliverySchedule, PayloadDeps {
@@ -33,7 +35,11 @@ export interface DeliverWebhookDeps extends Deps, DeliverySchedule, PayloadDeps 
   webhookTimeoutMs: number;
   /** Called for each endpoint that was disabled because of its answers. */
   disabled?: ((reason: DisabledReason) => void) | undefined;
+  /** The accounts whose mail waits without an attempt, or also their events. The default is none. */
+  closed?: Pick<ClosedAccounts, "suspended" | "moving">;
 }
+
+const nobody: ReadonlySet<string> = new Set();
 
 export type DeliveryItem = ClaimedDelivery & { attachments: readonly ShownAttachment[] };
 
@@ -90,7 +96,7 @@ export function deliverWebhookJob(deps: DeliverWebhookDeps): Job<DeliveryItem, D
   return {
     kind: kinds.webhook,
     leaseMs: deps.webhookTimeoutMs + 15_000,
-    lanes: webhookLanes(),
+    lanes: lanesWithout(webhookLanes(), () => deps.closed?.moving() ?? nobody),
     async claim(claim) {
       const { items, ...claimed } = await claimDeliveries(db.work, claim);
       const ids = items.flatMap((item) =>

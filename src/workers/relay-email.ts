@@ -10,6 +10,7 @@ import { type RecipientAttempt, recipientAttempt } from "../domain/send/recipien
 import { destinationOfSubject, domainOf } from "../domain/send/recipients/destinations.ts";
 import { endOfBounceSuppression, suppressedFailure, suppressedForm } from "../domain/send/suppressed.ts";
 import { type OtherName, otherName, type RelayNaming, wireNameOf } from "../domain/send/wire-name.ts";
+import type { ClosedAccounts } from "../flows/account/closed-accounts.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { OwnHosts } from "../flows/own-hosts.ts";
 import { outgoingMail } from "../flows/send/outgoing-mail.ts";
@@ -37,7 +38,7 @@ import {
 import type { NewSuppression } from "../store/send/suppressions.ts";
 import { type DoorDeps, deliverHere } from "./deliver-here.ts";
 import type { Job } from "./outbox/job.ts";
-import type { Leaving } from "./outbox/lanes.ts";
+import { type Leaving, lanesWithout } from "./outbox/lanes.ts";
 import { relayLanes } from "./outbox/relay-lanes.ts";
 import { attemptLetter } from "./send-letter.ts";
 
@@ -50,8 +51,8 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   hosts: Pick<OwnHosts, "find" | "recall">;
   /** The envelope sender of a message. Reports about the message are sent to that address. */
   envelopeFrom: EnvelopeFrom;
-  /** The accounts whose mail waits without an attempt. */
-  suspended?: () => ReadonlySet<string>;
+  /** The accounts whose mail waits without an attempt, or also their events. The default is none. */
+  closed?: Pick<ClosedAccounts, "suspended" | "moving">;
   /** The clock that shows which attempts are slow, in milliseconds. The default is that of the machine. */
   attemptsNowMs?: () => number;
   /** Whether reports are requested for successful deliveries too, and not only for failures and delays. */
@@ -97,6 +98,8 @@ type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "i
 
 /** The lease of a claim. It is renewed during an attempt, so it only decides how soon another process takes over after a crash. */
 export const relayLeaseMs = 60_000;
+
+const nobody: ReadonlySet<string> = new Set();
 
 /**
  * The job that sends an accepted message to one of its destinations (contract §5.6). Each recipient has an outcome. A row that was
@@ -229,14 +232,16 @@ export function relayEmailJob(
   return {
     kind: kinds.relay,
     leaseMs: relayLeaseMs,
-    lanes: relayLanes({
-      serverOf: (lane) =>
-        isOwn(lane) || deps.hosts.recall(lane)?.isLocal ? ownDomain : relay.serverOf(`postmaster@${lane}`),
-      onRecovery,
-      ...(relay.mostAtOnce && { each: relay.mostAtOnce }),
-      ...(deps.suspended && { suspended: deps.suspended }),
-      ...(deps.attemptsNowMs && { nowMs: deps.attemptsNowMs }),
-    }),
+    lanes: lanesWithout(
+      relayLanes({
+        serverOf: (lane) =>
+          isOwn(lane) || deps.hosts.recall(lane)?.isLocal ? ownDomain : relay.serverOf(`postmaster@${lane}`),
+        onRecovery,
+        ...(relay.mostAtOnce && { each: relay.mostAtOnce }),
+        ...(deps.attemptsNowMs && { nowMs: deps.attemptsNowMs }),
+      }),
+      () => deps.closed?.suspended() ?? nobody,
+    ),
     claim: (claim) => claimWithMessages(deps, claim, isOwn),
     attempt,
     failed(item) {

@@ -11,10 +11,12 @@ export interface ClosedAccounts {
   closureOf(accountId: string): Closure | undefined;
   /** The suspended accounts, whose accepted mail waits without an attempt. Accepted mail of a deleted account still goes out. */
   suspended(): ReadonlySet<string>;
+  /** The accounts that are moving to another service: nothing of them may change here, and nothing may leave. */
+  moving(): ReadonlySet<string>;
   /** Reads them again soon, because one has changed. */
   refresh(): void;
-  /** Calls `listener` each time after they were read again. */
-  onRead(listener: () => void): void;
+  /** Calls `listener` each time after one of them has changed. */
+  onChange(listener: () => void): void;
   close(): void;
 }
 
@@ -29,6 +31,7 @@ export async function closedAccounts(
 ): Promise<ClosedAccounts> {
   let closures = await read();
   let suspended = suspendedIn(closures);
+  let moving = movingIn(closures);
   const listeners: (() => void)[] = [];
   const reading = paced(pauseMs, () => void refreshNow());
   const timer = setInterval(reading.ask, readEveryMs);
@@ -48,9 +51,11 @@ export async function closedAccounts(
       const found = await read();
       // A later read may have ended earlier.
       if (number < reads) return;
+      const hasChanged = !Bun.deepEquals(closures, found);
       closures = found;
       suspended = suspendedIn(found);
-      for (const listener of listeners) listener();
+      moving = movingIn(found);
+      if (hasChanged) for (const listener of listeners) listener();
     } catch (err) {
       log.warn({ err }, "the suspended accounts were not read: trying again soon");
       if (!isClosed) retry = setTimeout(reading.ask, retryMs);
@@ -60,8 +65,9 @@ export async function closedAccounts(
   return {
     closureOf: (accountId) => closures.get(accountId),
     suspended: () => suspended,
+    moving: () => moving,
     refresh: reading.ask,
-    onRead: (listener) => void listeners.push(listener),
+    onChange: (listener) => void listeners.push(listener),
     close() {
       isClosed = true;
       clearInterval(timer);
@@ -73,4 +79,8 @@ export async function closedAccounts(
 
 function suspendedIn(closures: ReadonlyMap<string, Closure>): ReadonlySet<string> {
   return new Set([...closures].flatMap(([id, closure]) => (closure === "deleted" ? [] : [id])));
+}
+
+function movingIn(closures: ReadonlyMap<string, Closure>): ReadonlySet<string> {
+  return new Set([...closures].flatMap(([id, closure]) => (closure === "moving" ? [id] : [])));
 }

@@ -10,6 +10,7 @@ import {
   findInboxByUsername,
   findReceivedAt,
   type InboxIdentity,
+  listAccountsOf,
   type ReceivingInbox,
 } from "../../store/account/inboxes.ts";
 import type { Deps } from "../deps.ts";
@@ -36,6 +37,8 @@ export interface AcceptDeps extends Deps {
   owners?: Pick<InboxOwners, "remember"> | undefined;
   /** The suspension of an account by the operator, or its deletion. */
   closureOf?: (accountId: string) => Closure | undefined;
+  /** The accounts that are moving to another service. The default is none. */
+  moving?: () => ReadonlySet<string>;
   hosts: Pick<OwnHosts, "find">;
   /** Observes the outcome of each mail to a return path. */
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
@@ -215,9 +218,25 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     forget: (username) => void remembered.delete(username),
   };
 
-  /** Stores a mail; a large one waits until the gate has room for it. */
-  function gated({ raw }: InboundMail<Addressee>, store: () => Promise<MailOutcome>): Promise<MailOutcome> {
-    return raw.length > largeBytes ? gate(raw.length, () => collected(store)) : store();
+  /** Stores a mail, unless its account moves; a large one waits until the gate has room for it. */
+  function gated(inbound: InboundMail<Addressee>, store: () => Promise<MailOutcome>): Promise<MailOutcome> {
+    const { length } = inbound.raw;
+    const storeHere = async () => {
+      const moving = deps.moving?.();
+      const isMoving = moving !== undefined && moving.size > 0 && (await concerns(inbound, moving));
+      return isMoving ? ("unavailable" as const) : store();
+    };
+    return length > largeBytes ? gate(length, () => collected(storeHere)) : storeHere();
+  }
+
+  /**
+   * Whether an inbox of the mail, or that of the message of its return path, belongs to one of these accounts. RCPT may have been minutes ago,
+   * and a mail that is stored after the last export of its account would be lost.
+   */
+  async function concerns({ envelope }: InboundMail<Addressee>, accountIds: ReadonlySet<string>): Promise<boolean> {
+    const inboxIds = envelope.recipients.flatMap((one) => ("inboxId" in one ? one.inboxId : []));
+    const messageIds = envelope.recipients.flatMap((one) => ("messageId" in one ? one.messageId : []));
+    return (await listAccountsOf(deps.db.mail, { inboxIds, messageIds })).some((id) => accountIds.has(id));
   }
 
   /**

@@ -93,6 +93,22 @@ export function listInboxOwners(
   );
 }
 
+/** Lists the accounts of inboxes, and of the inboxes of messages. */
+export async function listAccountsOf(
+  db: Db,
+  { inboxIds, messageIds }: { inboxIds: readonly string[]; messageIds: readonly string[] },
+): Promise<string[]> {
+  const rows = await query<{ accountId: string }>(
+    db,
+    sql`select distinct i.account_id as "accountId" from (
+          select id collate "C" as id from unnest(${arrayOf("text", inboxIds)}) as asked (id)
+          union all
+          select inbox_id from messages where id = any(${arrayOf("text", messageIds)})
+        ) concerned join inboxes i on i.id = concerned.id`,
+  );
+  return rows.map(({ accountId }) => accountId);
+}
+
 /** Lists the ids among these that belong to disabled inboxes. */
 export async function listDisabledInboxes(db: Db, ids: readonly string[]): Promise<Set<string>> {
   const disabled = await query<{ id: string }>(

@@ -111,6 +111,15 @@ export async function markLanesReady(
   return row?.count ?? 0;
 }
 
+/** Whether an attempt to send mail of an account, or to deliver one of its events, is under way in any process. */
+export async function hasAttempts(db: Db, accountId: string): Promise<boolean> {
+  const rows = await query(
+    db,
+    sql`select from outbox where state = 'running' and account_id = ${accountId} and kind <> 'parse' limit 1`,
+  );
+  return rows.length > 0;
+}
+
 /** Finds the earliest `dueAt` of the running and waiting rows of a kind. */
 export async function findNextDueAt(db: Db, kind: OutboxKind): Promise<Date | undefined> {
   const [row] = await query<{ dueAt: Date }>(

@@ -1,4 +1,4 @@
-import type { Pace } from "../../store/outbox/claims.ts";
+import type { KnownAccount, Pace } from "../../store/outbox/claims.ts";
 import type { AccountShares } from "./slot-pools.ts";
 
 /** How many rows of which lanes may start now. This is the bookkeeping of one kind of work, without a clock, a socket or a database. */
@@ -23,6 +23,9 @@ export interface Lanes<Item> {
   onFreed?(freed: (slot: FreedSlot) => void): void;
 }
 
+/** Lanes in which accounts have shares of the slots. */
+export type LanesWithShares<Item> = Lanes<Item> & Required<Pick<Lanes<Item>, "shares">>;
+
 export interface FreedSlot {
   lane: string;
   /** Whether claims may have skipped rows until now, because accounts had used up their shares of the slots. */
@@ -38,3 +41,28 @@ export type Leave = (how: Leaving) => void;
  * a kept connection had ended, or we stopped.
  */
 export type Leaving = "answered" | "silent" | "unreached" | "unknown";
+
+/** The lanes, but the rows of these accounts wait without an attempt: an account without slots is skipped by claims. */
+export function lanesWithout<Item extends { accountId: string }>(
+  lanes: LanesWithShares<Item>,
+  closed: () => ReadonlySet<string>,
+): Lanes<Item> {
+  return {
+    ...lanes,
+    shares() {
+      const shares = lanes.shares();
+      const ids = closed();
+      if (ids.size === 0) return shares;
+      const others = shares.accounts.filter(({ accountId }) => !ids.has(accountId));
+      return { ...shares, accounts: [...others, ...[...ids].flatMap(withoutSlots)] };
+    },
+    enter: (item) => (closed().has(item.accountId) ? undefined : lanes.enter(item)),
+  };
+}
+
+const paces: readonly Pace[] = ["brisk", "slow", "doubtful"];
+
+/** An account that may start no row at any pace. */
+function withoutSlots(accountId: string): KnownAccount[] {
+  return paces.map((pace) => ({ accountId, pace, inHand: 0, slots: 0 }));
+}

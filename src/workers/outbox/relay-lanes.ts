@@ -1,6 +1,6 @@
 import type { PoolSize } from "../../primitives/shared-pool.ts";
-import type { KnownAccount, Pace } from "../../store/outbox/claims.ts";
-import type { Lanes, Leaving } from "./lanes.ts";
+import type { Pace } from "../../store/outbox/claims.ts";
+import type { LanesWithShares, Leaving } from "./lanes.ts";
 import { slotPools } from "./slot-pools.ts";
 
 export interface RelayLanesOptions {
@@ -8,8 +8,6 @@ export interface RelayLanesOptions {
   serverOf: (lane: string) => string;
   /** Called when a server that was down answers again, with the lanes that failed there. */
   onRecovery: (lanes: string[]) => void;
-  /** The accounts whose mail waits without an attempt. */
-  suspended?: () => ReadonlySet<string>;
   /** Slots for mails that are not slow yet. */
   brisk?: PoolSize;
   /** Slots for slow mails: an attempt takes minutes if the host sends its replies octet by octet. */
@@ -50,8 +48,8 @@ const defaultWaiting: PoolSize = { common: 120, ofAccount: 80, kept: 60 };
  * Slots for outbound mail, in two pools that accounts share (slot-pools.ts). There is a limit for all mail and one for each server. A
  * server that is down has one slot. Servers that are slow or down use the waiting pool.
  */
-export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
-  const { serverOf, onRecovery, suspended = () => nobody, each = 20, slowAfterMs = 2000 } = options;
+export function relayLanes(options: RelayLanesOptions): LanesWithShares<RelayRow> {
+  const { serverOf, onRecovery, each = 20, slowAfterMs = 2000 } = options;
   const { brisk = defaultBrisk, waiting = defaultWaiting, nowMs = performance.now.bind(performance) } = options;
   const servers = new Map<string, Server>();
   const pools = slotPools<Attempt>({
@@ -93,19 +91,14 @@ export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
     pace: (lane) => paceOf(servers.get(serverOf(lane))),
     shares() {
       pools.moveTheSlow(nowMs());
-      const shares = pools.shares();
-      const closed = suspended();
-      if (closed.size === 0) return shares;
-      const others = shares.accounts.filter(({ accountId }) => !closed.has(accountId));
-      return { ...shares, accounts: [...others, ...[...closed].flatMap(withoutSlots)] };
+      return pools.shares();
     },
     isHeldBack: pools.isHeldBack,
     enter({ lane, accountId }) {
       const name = serverOf(lane);
       const server = servers.get(name) ?? { inHand: 0, width: each, slow: false, failedLanes: new Set() };
       const attempt: Attempt = { server, accountId, enteredMs: nowMs() };
-      if (suspended().has(accountId) || slotsAt(server) === 0 || !pools.enter(paceOf(server), attempt))
-        return undefined;
+      if (slotsAt(server) === 0 || !pools.enter(paceOf(server), attempt)) return undefined;
       servers.set(name, server);
       server.inHand += 1;
       let left = false;
@@ -124,14 +117,6 @@ export function relayLanes(options: RelayLanesOptions): Lanes<RelayRow> {
       return pools.briskInMs(nowMs());
     },
   };
-}
-
-const nobody: ReadonlySet<string> = new Set();
-const paces: readonly Pace[] = ["brisk", "slow", "doubtful"];
-
-/** An account that may start no row at any pace, so that claims skip it. */
-function withoutSlots(accountId: string): KnownAccount[] {
-  return paces.map((pace) => ({ accountId, pace, inHand: 0, slots: 0 }));
 }
 
 function paceOf(server: Server | undefined): Pace {

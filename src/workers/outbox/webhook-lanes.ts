@@ -1,6 +1,6 @@
 import { boundedMemory } from "../../primitives/memory.ts";
 import { type DeliverySlots, deliverySlots, serverOf, type Where } from "./delivery-slots.ts";
-import type { FreedSlot, Lanes } from "./lanes.ts";
+import type { FreedSlot, LanesWithShares } from "./lanes.ts";
 
 interface WebhookRow {
   lane: string;
@@ -14,7 +14,7 @@ const mostRemembered = 20_000;
 export function webhookLanes(
   receivers: DeliverySlots = deliverySlots(),
   nowMs: () => number = performance.now.bind(performance),
-): Lanes<WebhookRow> {
+): LanesWithShares<WebhookRow> {
   const whereOf = boundedMemory<string, Where>(mostRemembered);
   const listeners: ((slot: FreedSlot) => void)[] = [];
 

@@ -12,11 +12,9 @@ test("a suspension whose signal is lost is found when the accounts are read agai
   const { account } = await createAccount(deps, { name: "suspended", plan: "developer" });
   const closed = await closedAccounts(deps, 10);
   const read = Promise.withResolvers<void>();
+  closed.onChange(read.resolve);
   // Without a signal.
   await query(deps.db.api, sql`update accounts set suspended = 'all' where id = ${account.id}`);
-  closed.onRead(() => {
-    if (closed.closureOf(account.id) !== undefined) read.resolve();
-  });
   await read.promise;
   expect(closed.closureOf(account.id)).toBe("all");
   expect([...closed.suspended()]).toEqual([account.id]);
