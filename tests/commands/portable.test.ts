@@ -87,6 +87,45 @@ test("an account is exported while its service runs, and imported beside the acc
   await to?.drop();
 }, 120_000);
 
+test("an account moves in two exports, and is in the other service after the second one alone", async () => {
+  const to = await makeDatabaseHere();
+  const from = { env: { DATA_DIR: join(directory, "in-two-steps") } };
+  const target = { env: { DATA_DIR: join(directory, "gets-two"), DATABASE_URL: to?.url } };
+  const [first, changes] = [join(directory, "first.jsonl"), join(directory, "changes.jsonl")];
+  const old = await startInboxd(from);
+  const { apiKey } = JSON.parse((await runInboxd(["account", "create", "acme", "--json"], from)).stdout);
+  const rowsOf = async (words: string[], options: typeof from) => {
+    const { code, stdout, stderr } = await runInboxd([...words, "--json"], options);
+    expect([code, stderr]).toEqual([0, ""]);
+    return JSON.parse(stdout).rows as number;
+  };
+  const whole = await rowsOf(["export", first, "--account", "acme"], from);
+  expect((await old.request("POST", "/v1/inboxes", { username: "late" }, apiKey)).status).toBe(201);
+  const changed = await rowsOf(["export", changes, "--account", "acme", "--after", first], from);
+  expect(changed).toBeGreaterThan(0);
+  await old.stop();
+
+  await (await startInboxd(target)).stop();
+  expect(await rowsOf(["import", first, "--beside", "--ahead"], target)).toBe(whole);
+  const accounts = async () => JSON.parse((await runInboxd(["account", "list", "--json"], target)).stdout);
+  expect(await accounts()).not.toContainEqual(expect.objectContaining({ name: "acme" }));
+  expect(await rowsOf(["import", changes, "--beside"], target)).toBe(changed);
+  expect(await accounts()).toContainEqual(expect.objectContaining({ name: "acme", inboxCount: 1 }));
+  for (const [words, why] of [
+    [["export", join(directory, "x"), "--after", first], "--after needs --account"],
+    [["export", join(directory, "x"), "--account", "acme", "--after", join(directory, "none")], "ENOENT"],
+    [["import", first, "--ahead"], "--ahead and --undo need --beside"],
+    [["import", first, "--beside", "--ahead", "--undo"], "either --ahead or --undo"],
+  ] as const) {
+    const { code, stderr } = await runInboxd(words, from);
+    expect([code, stderr]).toEqual([
+      why === "ENOENT" ? 1 : 2,
+      expect.stringContaining(why === "ENOENT" ? "none" : why),
+    ]);
+  }
+  await to?.drop();
+}, 120_000);
+
 const makeDatabaseHere = async () => (server ? makeDatabase(server) : undefined);
 
 test("an export writes into nothing that is there, neither a file nor a link, and leaves it as it was", async () => {
@@ -158,7 +197,7 @@ test("a file that is no export is refused with code 1", async () => {
   await Bun.write(file, '{"a":1}\n');
   const refused = await runInboxd(["import", file], { env: { DATA_DIR: join(directory, "empty") } });
   expect(refused.code).toBe(1);
-  expect(refused.stderr).toContain("Cannot import");
+  expect(refused.stderr).toContain("Cannot read export: the file is damaged, it is not an export of inboxd");
 });
 
 describe.skipIf(server !== undefined)("An export of a running service", () => {

@@ -14,15 +14,20 @@ export interface ImportSource {
 /** Opens a file, or stdin for `-`. Throws if the file cannot be read, before anything is imported. */
 export async function openImport(path: string): Promise<ImportSource> {
   if (path === "-") return stdinKept();
+  await refuseUnreadable(path, "import");
+  return { lines: () => linesOf(path), close: async () => undefined };
+}
+
+/** Throws if a file cannot be read. `doing` begins the message. */
+export async function refuseUnreadable(path: string, doing: "import" | "export"): Promise<void> {
   const file = await open(path, "r").catch((error: unknown) => {
-    throw new Error(`Cannot import: ${path}: ${reasonOf(error)}`);
+    throw new Error(`Cannot ${doing}: ${path}: ${reasonOf(error)}`);
   });
   try {
-    if ((await file.stat()).isDirectory()) throw new Error(`Cannot import: ${path}: it is a directory`);
+    if ((await file.stat()).isDirectory()) throw new Error(`Cannot ${doing}: ${path}: it is a directory`);
   } finally {
     await file.close();
   }
-  return { lines: () => linesOf(path), close: async () => undefined };
 }
 
 /** Copies stdin into an unnamed temporary file, because an import reads its source three times and stdin can be read once. */
@@ -40,13 +45,18 @@ async function stdinKept(): Promise<ImportSource> {
   return { lines: () => linesOf(`/dev/fd/${file.fd}`), close: () => file.close() };
 }
 
+/** The lines of a file of any size. */
+export function linesOf(path: string): AsyncGenerator<string> {
+  return linesIn(Bun.file(path).stream());
+}
+
 /**
- * The lines of a file of any size. The pieces of a line are joined once, at its end. Splits only at line feeds: JSON escapes
- * them, but may contain characters that other readers take for a line end (U+2028).
+ * The lines of a stream. The pieces of a line are joined once, at its end. Splits only at line feeds: JSON escapes them, but may contain
+ * characters that other readers take for a line end (U+2028).
  */
-export async function* linesOf(path: string): AsyncGenerator<string> {
+export async function* linesIn(stream: ReadableStream<Uint8Array<ArrayBuffer>>): AsyncGenerator<string> {
   let begun: string[] = [];
-  for await (const chunk of Bun.file(path).stream().pipeThrough(new TextDecoderStream())) {
+  for await (const chunk of stream.pipeThrough(new TextDecoderStream())) {
     const [end = "", ...lines] = chunk.split("\n");
     begun.push(end);
     const beginning = lines.pop();

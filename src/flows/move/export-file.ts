@@ -11,6 +11,8 @@ export interface ExportHeader {
   exportedAt: string;
   /** The id of the only exported account. The export of a whole service has none. */
   account?: string;
+  /** The id of an earlier export of the account, if this one has only what has changed since. */
+  after?: string;
 }
 
 /** The last line: a file without it is incomplete. */
@@ -34,7 +36,7 @@ export type OpenExport = () => AsyncIterable<string>;
 
 /** Writes an export as JSON lines. `read` calls its argument for each line with rows. Only one line at a time is in memory. */
 export async function writeExport(
-  { id, version, now, account }: ExportOptions & { account?: string },
+  { id, version, now, account, after }: ExportOptions & Pick<ExportHeader, "account" | "after">,
   write: WriteText,
   read: (onLine: (line: PortableLine) => Promise<void>) => Promise<void>,
 ): Promise<ExportEnd> {
@@ -52,6 +54,7 @@ export async function writeExport(
     schema: migrations.at(-1)?.tag ?? "",
     exportedAt: now.toISOString(),
     ...(account !== undefined && { account }),
+    ...(after !== undefined && { after }),
   };
   await line(header);
   await read(async (one) => {
@@ -69,7 +72,7 @@ export async function writeExport(
  */
 export async function checkWhole(
   lines: AsyncIterable<string>,
-  onLine: (line: PortableLine, header: ExportHeader) => void = () => undefined,
+  onLine: (line: PortableLine, header: ExportHeader) => void | Promise<void> = () => undefined,
 ): Promise<ExportHeader> {
   const hash = new Bun.CryptoHasher("sha256");
   let header: ExportHeader | undefined;
@@ -85,7 +88,7 @@ export async function checkWhole(
     hash.update(`${text}\n`);
     if (!isPortable(line)) continue;
     rows += line.rows.length;
-    onLine(line, header);
+    await onLine(line, header);
   }
   throw damaged("its end is missing");
 }
@@ -108,7 +111,7 @@ function headerOf(line: object): ExportHeader {
   if (!migrations.some(({ tag }) => tag === header.schema)) {
     throw new Refusal(
       "validation_error",
-      `Cannot import: the export was made by a newer inboxd (${header.version}); import it with that version or a later one`,
+      `Cannot read export: it was made by a newer inboxd (${header.version}); use that version or a later one`,
     );
   }
   return header as ExportHeader;
@@ -123,5 +126,5 @@ function parsed(text: string): object {
 }
 
 export function damaged(why: string): Refusal {
-  return new Refusal("validation_error", `Cannot import: the file is damaged, ${why}`);
+  return new Refusal("validation_error", `Cannot read export: the file is damaged, ${why}`);
 }

@@ -21,6 +21,9 @@ import { type DomainIds, factsOf, type MovedAccount, movedLine } from "./moved-a
 
 export type ImportDeps = Pick<Deps, "db" | "now" | "newId" | "sealing" | "mailDomain">;
 
+/** What to do with a file: import it, import it ahead of the move, or delete what was imported of it. */
+export type ImportTask = "import" | "ahead" | "undo";
+
 /**
  * Imports the export of one account into a service that has others.
  *
@@ -28,8 +31,15 @@ export type ImportDeps = Pick<Deps, "db" | "now" | "newId" | "sealing" | "mailDo
  * the number of the line, so that an interrupted import can be continued. One long transaction would hold back the events of all accounts.
  * Then one transaction writes the account, its keys, inboxes, addresses and outbox. So the account is there whole or not at all. If the
  * import fails, the rows that it has written are deleted.
+ *
+ * An import ahead ends before that last transaction, so a large account is imported while the other service still serves it. The import of
+ * what has changed since completes it. If that one fails, everything stays as far as it has come.
  */
-export async function importAccount(deps: ImportDeps, open: OpenExport): Promise<Imported> {
+export async function importAccount(
+  deps: ImportDeps,
+  open: OpenExport,
+  task: ImportTask = "import",
+): Promise<Imported> {
   const file = await readFacts(deps, open);
   if (file.account.ownDomains.includes(deps.mailDomain.toLowerCase())) {
     throw refused(`its own domain ${deps.mailDomain} is the MAIL_DOMAIN of this service`);
@@ -37,7 +47,7 @@ export async function importAccount(deps: ImportDeps, open: OpenExport): Promise
   return deps.db.maintain(async (own) => {
     if (!(await holdImporting(own))) throw refused("another import of an account is running");
     try {
-      return await importAlone(deps, own, open, file);
+      return await importAlone(deps, own, { ...file, open, task });
     } finally {
       await releaseImporting(own);
     }
@@ -47,11 +57,17 @@ export async function importAccount(deps: ImportDeps, open: OpenExport): Promise
 interface MovedFile {
   account: MovedAccount;
   exportId: string;
+  /** The export that was imported ahead, if this one has only what has changed since. */
+  after: string | undefined;
 }
 
 async function readFacts({ sealing }: ImportDeps, open: OpenExport): Promise<MovedFile> {
   let found: ReturnType<typeof factsOf> | undefined;
-  const { id: exportId, account } = await checkWhole(open(), (line, header) => {
+  const {
+    id: exportId,
+    account,
+    after,
+  } = await checkWhole(open(), (line, header) => {
     if (header.account !== undefined) {
       found ??= factsOf(header.account, sealing.opens);
       found.take(line);
@@ -64,49 +80,82 @@ async function readFacts({ sealing }: ImportDeps, open: OpenExport): Promise<Mov
     );
   }
   if (found === undefined) throw damaged("it has no account");
-  return { account: found.facts(), exportId };
+  return { account: found.facts(), exportId, after };
 }
 
-/** How far an import has come: the lines that are written, and whether it is being undone. */
+/** How far the import of an account has come. The database keeps it, so that the same file continues it. */
 interface Progress {
   exportId: string;
+  /** The lines that are written. */
   lines: number;
-  isUndoing: boolean;
+  /** `written`: all lines but those that open the account. */
+  state: "writing" | "written" | "undoing";
+  /** The lowest id of a message that was imported; undefined without messages. */
+  firstMessageId?: string | undefined;
+  /** The import ahead that this one completes. */
+  ahead?: Progress | undefined;
 }
 
 async function importAlone(
   deps: ImportDeps,
   own: Db,
-  open: OpenExport,
-  { account, exportId }: MovedFile,
+  { account, exportId, after, open, task }: MovedFile & { open: OpenExport; task: ImportTask },
 ): Promise<Imported> {
   const mark = `import of ${account.id}`;
   const found = progressOf(await findSetting(own, mark));
-  if (found !== undefined && found.exportId !== exportId) {
-    throw refused("an import of this account from another file was interrupted; import that file first");
+  const begun = found?.exportId === exportId ? found : undefined;
+  const isNext = found?.state === "written" && found.exportId === after;
+  if (found !== undefined && begun === undefined && !isNext) {
+    throw refused("an import of this account from another file was begun; import that file first");
   }
-  const linesBehind = () => movedLines(open, account, new Map(), (table) => !openingTableNames.has(table));
-
-  async function store(tx: Db, lines: number, isUndoing = false): Promise<void> {
-    await insertOrChangeSetting(tx, mark, [exportId, lines, isUndoing ? "undoing" : "writing"].join(" "));
+  const ahead = isNext ? found : begun?.ahead;
+  if (after !== undefined && ahead === undefined) {
+    throw refused("it has only what has changed since another export; import that one first, with --ahead");
   }
 
-  async function undo(lines: number): Promise<void> {
-    await store(own, lines, true);
+  async function* linesBehind(): AsyncGenerator<PortableLine> {
+    // The rows that are gone come last in the file. They are deleted first, since a new row may be in the place of one.
+    for (const isGone of after === undefined ? [false] : [true, false]) {
+      for await (const line of movedLines(open, account, new Map(), (table) => !openingTableNames.has(table))) {
+        if ((line.gone === true) === isGone) yield line;
+      }
+    }
+  }
+
+  const store = (tx: Db, progress: Progress) => insertOrChangeSetting(tx, mark, JSON.stringify(progress));
+
+  /** Deletes the rows that were written. Those that were deleted do not come back, so an import ahead has to be undone as well. */
+  async function undo(progress: Progress): Promise<void> {
+    await store(own, { ...progress, state: "undoing" });
     let number = 0;
     for await (const line of linesBehind()) {
       number += 1;
-      if (number > lines) break;
-      await deleteLine(own, line);
+      if (number > progress.lines) break;
+      if (!line.gone) await deleteLine(own, line);
     }
-    await removeSetting(own, mark);
+    if (progress.ahead === undefined) await removeSetting(own, mark);
+    else await store(own, { ...progress.ahead, state: "undoing" });
   }
 
-  if (found?.isUndoing) await undo(found.lines);
-  const done = found === undefined || found.isUndoing ? 0 : found.lines;
+  if (task === "undo" && begun === undefined) throw refused("nothing of this file is imported, or all of it");
+  if (begun !== undefined && (task === "undo" || begun.state === "undoing")) {
+    await undo(begun);
+    if (task === "undo") return { rows: account.rows, resumedAfter: 0 };
+    if (ahead !== undefined) throw refused("its import was undone; import the export before it again");
+  }
+  let progress: Progress =
+    begun !== undefined && begun.state !== "undoing"
+      ? begun
+      : {
+          exportId,
+          lines: 0,
+          state: "writing",
+          firstMessageId: firstOf(ahead?.firstMessageId, account.firstMessageId),
+          ahead,
+        };
+  const done = progress.lines;
   let number = 0;
   let resumedAfter = 0;
-  let reached = done;
   try {
     await refuseCollisions(own, open);
     const domainIds = await domainIdsHere(own, account);
@@ -116,21 +165,31 @@ async function importAlone(
         resumedAfter += line.rows.length;
         continue;
       }
+      const reached = { ...progress, lines: number };
       await transaction(own, async (tx) => {
-        await insertNewLine(tx, line);
-        await store(tx, number);
+        // A changed row replaces one. Meanwhile this service may have removed that one, or added up days of usage to one row.
+        if (ahead !== undefined) await deleteLine(tx, line);
+        if (!line.gone) await insertNewLine(tx, line);
+        await store(tx, reached);
       });
-      reached = number;
+      progress = reached;
     }
     if (account.lastPosition !== undefined) await raiseEventLog(deps.db, account.lastPosition);
-    await openAccount(deps, own, account, mark, () =>
-      movedLines(open, account, domainIds, (table) => openingTableNames.has(table)),
-    );
+    if (task === "ahead") await store(own, { ...progress, state: "written" });
+    else {
+      await openAccount(deps, own, { ...account, firstMessageId: progress.firstMessageId }, mark, () =>
+        movedLines(open, account, domainIds, (table) => openingTableNames.has(table)),
+      );
+    }
   } catch (error) {
-    if (reached > 0) await undo(reached);
+    if (progress.lines > 0 && ahead === undefined) await undo(progress);
     throw isDuplicate(error) ? refused("this service has some of its rows already") : error;
   }
   return { rows: account.rows, resumedAfter };
+}
+
+function firstOf(one: string | undefined, other: string | undefined): string | undefined {
+  return one === undefined || (other !== undefined && other < one) ? other : one;
 }
 
 /** Writes the rows that open the account, in one transaction. */
@@ -192,9 +251,7 @@ async function domainIdsHere(own: Db, { sharedDomains }: MovedAccount): Promise<
 }
 
 function progressOf(stored: string | undefined): Progress | undefined {
-  if (stored === undefined) return undefined;
-  const [exportId = "", lines, state] = stored.split(" ");
-  return { exportId, lines: Number(lines), isUndoing: state === "undoing" };
+  return stored === undefined ? undefined : (JSON.parse(stored) as Progress);
 }
 
 /** SQLSTATE of a row whose key exists. */

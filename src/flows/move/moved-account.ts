@@ -45,6 +45,7 @@ export function factsOf(id: string, opens: readonly string[]) {
     take(line: PortableLine): void {
       if (!accountTableNames.has(line.table)) throw damaged(`the export of an account has no table ${line.table}`);
       rows += line.rows.length;
+      if (line.gone) return;
       for (const row of line.rows) {
         if (!isOf(id, line.table, row)) throw damaged("it has rows of another account");
         if (secretsOf(row).some((secret) => isSealedByOthers(secret, opens))) throw sealedByOthers();
@@ -89,9 +90,13 @@ export type DomainIds = ReadonlyMap<string, string>;
  * The rows of a line as they are written here. The sources of mail get other ids: another account may have come from the same service with the
  * same mail. A suspension for the time of the move ends with it.
  */
-export function movedLine({ table, rows }: PortableLine, accountId: string, domainIds: DomainIds): PortableLine {
+export function movedLine(
+  { table, rows, ...line }: PortableLine,
+  accountId: string,
+  domainIds: DomainIds,
+): PortableLine {
   const own = table === "domains" ? rows.filter((row) => row.accountId !== null) : rows;
-  return { table, rows: own.map((row) => ({ ...row, ...changesOf(table, row, accountId, domainIds) })) };
+  return { ...line, table, rows: own.map((row) => ({ ...row, ...changesOf(table, row, accountId, domainIds) })) };
 }
 
 function changesOf(table: string, row: PortableRow, accountId: string, domainIds: DomainIds): PortableRow {

@@ -69,6 +69,8 @@ export type PortableRow = Record<string, unknown>;
 export interface PortableLine {
   table: string;
   rows: PortableRow[];
+  /** Only in an export of changes: the rows are gone, and have nothing but their primary keys. */
+  gone?: true;
 }
 
 /** A table to read, with the rows to read as the rest of a select after `from`. They are called `t`. */
@@ -144,17 +146,23 @@ async function insertRowsOf(tx: Db, { table: name, rows }: PortableLine, ending:
 }
 
 /** Deletes the rows of a line, found by their primary keys. */
-export async function deleteLine(tx: Db, { table: name, rows }: PortableLine): Promise<void> {
-  const { table } = portableNamed(name);
+export async function deleteLine(tx: Db, line: PortableLine): Promise<void> {
+  const { table } = portableNamed(line.table);
   const fields = keyOf(table);
   const isSame = Object.entries(columnsOf(table, fields)).map(
     ([field, column]) => sql`t.${sql.identifier(columnName(column))} = row.${sql.identifier(field)}`,
   );
-  const keys = rows.map((row) => Object.fromEntries(fields.map((field) => [field, row[field]])));
   await query(
     tx,
-    sql`delete from ${sql.identifier(name)} t using ${recordSet(table, keys, fields)} where ${sql.join(isSame, sql` and `)}`,
+    sql`delete from ${sql.identifier(line.table)} t using ${recordSet(table, keysOf(line), fields)}
+        where ${sql.join(isSame, sql` and `)}`,
   );
+}
+
+/** The primary keys of the rows of a line. */
+export function keysOf({ table: name, rows }: PortableLine): PortableRow[] {
+  const fields = keyOf(portableNamed(name).table);
+  return rows.map((row) => Object.fromEntries(fields.map((field) => [field, row[field]])));
 }
 
 /** The fields of the primary key of a table. */

@@ -6,7 +6,8 @@ import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../../src/database/db.ts";
 import { service } from "../../../src/domain/access/actor.ts";
 import { exportAccount } from "../../../src/flows/move/export-account.ts";
-import { importAccount } from "../../../src/flows/move/import-account.ts";
+import { writeChanges } from "../../../src/flows/move/export-changes.ts";
+import { type ImportTask, importAccount } from "../../../src/flows/move/import-account.ts";
 import { importEverything } from "../../../src/flows/move/import-everything.ts";
 import { findAccountOfKey } from "../../../src/store/account/keys.ts";
 import { migrate } from "../../../src/store/migrate.ts";
@@ -133,7 +134,18 @@ describe("The export of one account", () => {
       yield* read;
     };
 
-  const importInto = (world: World, read = lines) => importAccount(world.service.deps, reader(read));
+  const importInto = (world: World, read = lines, task?: ImportTask) =>
+    importAccount(world.service.deps, reader(read), task);
+
+  /** The export of what has changed in Ada's account since an earlier export. */
+  async function changesSince(earlier: readonly string[], later: readonly string[]): Promise<string[]> {
+    let text = "";
+    const options = { id: "changes", version: "0.1.0", now: from.clock.now() };
+    await writeChanges(options, { earlier: reader(earlier), later: reader(later)() }, async (line) => {
+      text += line;
+    });
+    return text.trimEnd().split("\n");
+  }
 
   const startTarget = () => startWorld({ env, clock: from.clock });
 
@@ -233,6 +245,108 @@ describe("The export of one account", () => {
     expect(body.data.map(({ event }: { event: string }) => event)).toEqual(["message.received"]);
     const found = await to.api(`/v1/inboxes/${ada.inboxId}/messages?q=file`, { apiKey: ada.key });
     expect(found.body.total).toBe(1);
+  });
+
+  describe("is imported ahead", () => {
+    /** Everything that the API shows of Ada's account after her changes, and the export of these. */
+    let before: Awaited<ReturnType<typeof shownBy>>;
+    let changes: string[];
+    let latest: string[];
+    beforeAll(async () => {
+      const ask = (method: string, path: string, body?: object) => from.api(path, { method, apiKey: ada.key, body });
+      const [thread] = (await ask("GET", `/v1/inboxes/${ada.inboxId}/threads?folder=all`)).body.data;
+      const [own] = (await ask("GET", "/v1/inboxes")).body.data.filter(({ id }: { id: string }) => id !== ada.inboxId);
+      const [gone] = (await ask("GET", `/v1/inboxes/${own.id}/messages`)).body.data;
+      const [suppression] = (await ask("GET", "/v1/suppressions")).body.data;
+      expect((await ask("DELETE", `/v1/messages/${gone.id}`)).status).toBe(204);
+      // The new row has the address of the one that is gone, which only one row may have.
+      expect((await ask("DELETE", `/v1/suppressions/${suppression.id}`)).status).toBe(204);
+      expect((await ask("POST", "/v1/suppressions", { address: suppression.address })).status).toBe(201);
+      expect((await ask("PATCH", `/v1/threads/${thread.id}`, { add_labels: ["late"], folder: "trash" })).status).toBe(
+        200,
+      );
+      expect((await ask("POST", "/v1/inboxes", { username: "late" })).status).toBe(201);
+      for (const name of ["ada", "late"]) {
+        const mail = Buffer.from(withFile.toString().replace("<file@", `<late-${name}@`));
+        expect(await from.deliver(mail, `${name}@inbox.localhost`)).toStartWith("250");
+      }
+      before = await shownBy(from, ada);
+      latest = await exported(from, ada.id, "latest");
+      changes = await changesSince(lines, latest);
+    });
+
+    const rowsIn = (read: readonly string[], table: string) =>
+      read.flatMap((line) => {
+        const { table: of, rows } = JSON.parse(line);
+        return of === table ? rows : [];
+      });
+
+    test("and completed by what has changed since", async () => {
+      const messages = new Set(rowsIn(lines, "messages").map(({ id }) => id));
+      expect(rowsIn(changes, "messages").filter(({ id }) => !messages.has(id))).toHaveLength(2);
+      const sources = new Set(rowsIn(lines, "source_chunks").map(({ sourceId }) => sourceId));
+      const stored = changes.filter((line) => line.startsWith('{"table":"source_chunks"') && !line.includes('"gone"'));
+      expect(rowsIn(stored, "source_chunks").filter(({ sourceId }) => sources.has(sourceId))).toEqual([]);
+
+      await using to = await startTarget();
+      const other = await usedAccount(to, "other");
+      await importInto(to, lines, "ahead");
+      expect(await to.api("/v1/account", { apiKey: ada.key })).toMatchObject({ status: 401 });
+      expect(await to.deliver(mailOf({ messageId: "early@x.example" }), "ada@inbox.localhost")).toStartWith("550");
+      expect(String(await failureOf(importInto(to, latest)))).toContain("an import of this account from another file");
+
+      // It stays as far as it has come, and is continued.
+      let readings = 0;
+      const cutOff = async function* () {
+        readings += 1;
+        const end = changes.findIndex((line) => line.startsWith('{"table":"attachments"'));
+        yield* readings < 4 ? changes : changes.slice(0, end);
+        if (readings >= 4) throw new Error("cut off");
+      };
+      expect(String(await failureOf(importAccount(to.service.deps, cutOff)))).toContain("cut off");
+      expect(await to.api("/v1/account", { apiKey: ada.key })).toMatchObject({ status: 401 });
+      const { rows, resumedAfter } = await importInto(to, changes);
+      expect(rows).toBe(JSON.parse(changes.at(-1) ?? "").rows);
+      expect(resumedAfter).toBeGreaterThan(0);
+
+      const after = await shownBy(to, ada);
+      expect({ ...after, audit: after.audit.slice(1) }).toEqual(before);
+      expect((await shownBy(to, other)).mail[0].messages).toHaveLength(0);
+      for (const table of ["messages", "source_chunks", "suppressions", "removed_messages", "thread_labels"])
+        expect([table, await countRows(to, table)]).toEqual([table, rowsIn(latest, table).length]);
+      const last = before.events.at(-1).event_id;
+      await to.deliver(mailOf({ messageId: "later@x.example", subject: "Later" }), "late@inbox.localhost");
+      const { body } = await to.api(`/v1/events?types=*&after=${last}`, { apiKey: ada.key });
+      expect(body.data.map(({ event }: { event: string }) => event)).toEqual(["message.received"]);
+      await untilAnswered(async () => {
+        const found = await to.api(`/v1/inboxes/${ada.inboxId}/messages?q=file`, { apiKey: ada.key });
+        return found.body.total === 2 || undefined;
+      });
+    });
+
+    test("or not, and then nothing is left of it", async () => {
+      await using to = await startTarget();
+      expect(String(await failureOf(importInto(to, changes)))).toContain("import that one first, with --ahead");
+      expect(String(await failureOf(importInto(to, lines, "undo")))).toContain("nothing of this file is imported");
+      await importInto(to, lines, "ahead");
+      await importInto(to, changes, "ahead");
+      await importInto(to, changes, "undo");
+      expect(String(await failureOf(importInto(to, changes)))).toContain("from another file was begun");
+      await importInto(to, lines, "undo");
+      for (const table of ["messages", "source_chunks", "events", "threads", "suppressions", "idempotency_keys"])
+        expect([table, await countRows(to, table)]).toEqual([table, 0]);
+      await importInto(to, latest);
+      expect((await shownBy(to, ada)).mail.flatMap(({ messages }) => messages)).toHaveLength(4);
+    });
+
+    test("and what has changed is told only since a whole export of the same account", async () => {
+      const refusal = async (earlier: readonly string[], later: readonly string[]) =>
+        String(await failureOf(changesSince(earlier, later)));
+      expect(await refusal(changes, latest)).toContain("has only changes");
+      expect(await refusal(await exported(from, bob.id), latest)).toContain("is that of another account");
+      expect(await refusal(lines.slice(0, -1), latest)).toContain("its end is missing");
+      expect(await refusal(lines, latest.slice(0, -1))).toContain("its end is missing");
+    });
   });
 
   test("counts the shares of a mail for itself alone", async () => {
