@@ -1,9 +1,9 @@
 /**
- * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N] [--pooled]`: the whole service under
- * load and faults, held against a ledger that is kept outside of it. `--pooled` puts a PgBouncer before the Postgres. `--self-test`
- * does the same to services that are broken on purpose, each of which must be caught (`--only` those whose file begins so);
- * `--entry` to any other program that starts a service, without retention and erasure, which take days there. `PROCESSES=2` in the
- * environment gives each service two processes at its ports.
+ * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N] [--pooled] [--partition]`: the whole service
+ * under load and faults, held against a ledger that is kept outside of it. `--pooled` puts a PgBouncer before the Postgres, `--partition`
+ * partitions the tables of a Postgres meanwhile. `--self-test` does the same to services that are broken on purpose, each of which must be
+ * caught (`--only` those whose file begins so); `--entry` to any other program that starts a service, without retention and erasure, which
+ * take days there. `PROCESSES=2` in the environment gives each service two processes at its ports.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     processes: { type: "string", default: "1" },
     pooled: { type: "boolean", default: false },
     entry: { type: "string", default: hurriedEntry },
+    partition: { type: "boolean", default: false },
     "self-test": { type: "boolean", default: false },
     only: { type: "string", default: "" },
   },
@@ -36,6 +37,8 @@ const isPooled = values.pooled;
 if (database === "embedded" && processes > 1) refuse("the embedded database belongs to one process");
 if (database === "embedded" && isPooled) refuse("--pooled needs --database postgres");
 if (isPooled && !hasPgBouncer) refuse("pgbouncer is not here");
+const isPartitioned = values.partition;
+if (database === "embedded" && isPartitioned) refuse("the embedded database has no partitions");
 
 process.exit(values["self-test"] ? await selfTest() : await once(resolve(values.entry)));
 
@@ -51,13 +54,14 @@ async function once(entry: string): Promise<number> {
     database,
     processes,
     isPooled,
+    isPartitioned,
     entry,
     worksEarly,
     settleMs: longestSettleMs,
   });
   for (const [what, count] of [...ledger.counts].sort()) console.log(`${String(count).padStart(9)}  ${what}`);
-  const service = `--database ${database} --processes ${processes}${isPooled ? " --pooled" : ""}`;
-  const repeat = `bun run torture --minutes ${values.minutes} ${service} --seed ${seed}`;
+  const options = `${isPooled ? " --pooled" : ""}${isPartitioned ? " --partition" : ""}`;
+  const repeat = `bun run torture --minutes ${values.minutes} --database ${database} --processes ${processes}${options} --seed ${seed}`;
   tell(ledger, `; repeat with ${repeat}`);
   const count = violationsOf(ledger);
   console.log(`\n${count} violations`);

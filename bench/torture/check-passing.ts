@@ -99,6 +99,7 @@ async function checkLeftRows(ledger: Ledger, db: Database, erased: readonly Pass
     db.api,
     sql`select table_name as name from information_schema.columns
         where table_schema = 'public' and column_name = 'inbox_id' and table_name not in ('addresses', 'api_keys', 'usage_days')
+        and not exists (select from pg_class where relname = table_name and relispartition)
         union select 'inboxes'`,
   );
   const ids = arrayOf(

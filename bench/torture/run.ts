@@ -4,6 +4,7 @@ import { join } from "node:path";
 import { openBlobStore } from "../../src/blobs/blob-store.ts";
 import { readConfig } from "../../src/config.ts";
 import { openDatabase, roleSettings } from "../../src/database/db.ts";
+import { partitionableTables } from "../../src/domain/partitions.ts";
 import { type Chance, chanceOf } from "../../tests/support/chance.ts";
 import { asInDocs, type PgBouncer, startPgBouncer } from "../../tests/support/pgbouncer.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
@@ -21,7 +22,7 @@ import { deleter, settleDeleting } from "./deleting.ts";
 import { domainMover, startZone, type TortureZone } from "./domains.ts";
 import { drafter } from "./drafters.ts";
 import { injectFaults, type ServiceFault } from "./faults.ts";
-import { newFleet } from "./fleet.ts";
+import { newFleet, serviceEntry } from "./fleet.ts";
 import { firstKey, furnish, limitedSendsPerMinute, newAccount } from "./furnish.ts";
 import { checkJudged, judgedInbox } from "./judged.ts";
 import { keyManager } from "./keys.ts";
@@ -53,6 +54,8 @@ export interface TortureOptions {
   settleMs: number;
   /** Left out: all of them. */
   faults?: readonly ServiceFault[];
+  /** Whether the tables are partitioned under the load. */
+  isPartitioned?: boolean;
 }
 
 const mailDomain = "torture.example";
@@ -134,6 +137,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   const working = Promise.all([
     ...drivers(world, chance, approved),
     ...passingDrivers(world, chance, dns, others, options),
+    ...(options.isPartitioned === true ? [partition(world, environment, (options.seconds * 1000) / 4)] : []),
   ]);
   await injectFaults(victims, chance.fork(), endMs);
   world.isDraining = true;
@@ -261,6 +265,20 @@ function passingDrivers(
   return [...deleters, ...movers, ...judged, ...(worksEarly ? [...keepers, ...erasers] : [])].map(
     ({ driver, pauseMs }) => drive(world, chance.fork(), driver, pauseMs),
   );
+}
+
+/** Partitions the tables under the load, as an operator does: again after a fault. */
+async function partition(world: World, environment: Record<string, string>, afterMs: number): Promise<void> {
+  await Bun.sleep(afterMs);
+  const command = [process.execPath, serviceEntry, "partition", ...partitionableTables, "--by", "day"];
+  let said = "";
+  for (; !world.isOver; await Bun.sleep(1000)) {
+    const child = Bun.spawn(command, { env: { ...process.env, ...environment }, stdout: "ignore", stderr: "pipe" });
+    said = await new Response(child.stderr).text();
+    if ((await child.exited) === 0) return world.ledger.count("tables partitioned", partitionableTables.length);
+    world.ledger.count("partitioning that a fault has ended");
+  }
+  world.ledger.violation("partitions", `the tables could not be partitioned: ${said.slice(0, 300)}`);
 }
 
 function environmentFor(
