@@ -22,6 +22,7 @@ import quickstart from "../../../docs/quickstart.md" with { type: "text" };
 import receivers from "../../../docs/receivers.md" with { type: "text" };
 import receiving from "../../../docs/receiving.md" with { type: "text" };
 import relays from "../../../docs/relays.md" with { type: "text" };
+import scale from "../../../docs/scale.md" with { type: "text" };
 import sdk from "../../../docs/sdk.md" with { type: "text" };
 import senders from "../../../docs/senders.md" with { type: "text" };
 import sending from "../../../docs/sending.md" with { type: "text" };
@@ -105,6 +106,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
       about: "run it: DNS, TLS, databases, backup, upgrade, many processes, metrics, logs",
       text: operations,
     },
+    scale: { about: "what to do at which size, the bytes of a mail, cells, other engines", text: scale },
     performance: {
       about: "its speed compared with other servers, where the time goes, how to measure it",
       text: performance,
