@@ -133,7 +133,7 @@ interface Taken extends Refused {
   /** The index of the query in `url`, or -1. Elysia sets it. */
   qi: number;
   bodyLimits: BodyLimits;
-  /** What the steps have read so far. */
+  /** The body and the query, as far as the steps have read them. */
   read: { body?: unknown; query?: unknown };
 }
 
