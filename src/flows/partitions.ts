@@ -15,7 +15,7 @@ import {
   type Partitions,
   partitionableTables,
 } from "../domain/partitions.ts";
-import { holdImporting, releaseImporting } from "../store/upkeep/collisions.ts";
+import { unlessHeld } from "../store/locks.ts";
 import {
   addBound,
   type Boundary,
@@ -24,7 +24,6 @@ import {
   foldEvents,
   foldTable,
   hasRowsFrom,
-  holdPartitioning,
   insertFirstPartition,
   insertPartition,
   isImportOpen,
@@ -33,7 +32,6 @@ import {
   listObstacles,
   listPartitions,
   lockExtending,
-  releasePartitioning,
   removeBound,
   validateBound,
 } from "../store/upkeep/partitions.ts";
@@ -93,14 +91,7 @@ export async function partitionTables(
 
 /** Runs work that changes existing partitions. Returns undefined at once if another process does so now. */
 function unlessTaken<T>(db: Deps["db"], work: (own: Db) => Promise<T>): Promise<T | undefined> {
-  return db.maintain(async (own) => {
-    if (!(await holdPartitioning(own))) return undefined;
-    try {
-      return await work(own);
-    } finally {
-      await releasePartitioning(own);
-    }
-  });
+  return db.maintain((own) => unlessHeld(own, "partitioning", () => work(own)));
 }
 
 /** The tables in the order of the schema. Those of events and deliveries go together, because they are dropped together. */
@@ -208,9 +199,9 @@ async function dropOldEvents(own: Db, partitions: Partitions, retainedFrom: Date
   const endsOf = (table: Partitionable) => endsBefore(partitions.get(table) ?? [], before);
   const ofDeliveries = endsOf("deliveries").map(Number);
   const end = endsOf("events").findLast((each) => ofDeliveries.includes(Number(each)));
+  if (end === undefined) return;
   // An import inserts events before their account, and with their old ids.
-  if (end === undefined || !(await holdImporting(own))) return;
-  try {
+  await unlessHeld(own, "importing", async () => {
     if (await isImportOpen(own)) return;
     const to = boundary("events", end);
     const kept = await listLastEventsBelow(own, to.bound, mostKept + 1);
@@ -218,9 +209,7 @@ async function dropOldEvents(own: Db, partitions: Partitions, retainedFrom: Date
       throw new Error(`Cannot drop partitions of events: more than ${mostKept} accounts have no later event`);
     }
     await patiently(own, (tx) => foldEvents(tx, { partitions, to }, kept), fewTries);
-  } finally {
-    await releaseImporting(own);
-  }
+  });
 }
 
 async function dropEmpty(own: Db, partitions: Partitions, table: Partitionable, now: Date): Promise<void> {

@@ -1,4 +1,5 @@
 import { type SQL, sql } from "drizzle-orm";
+import { type Db, query } from "../database/db.ts";
 
 /** The numbers of the advisory locks. From 1.0 on a number never changes, since processes of two versions may share a database. */
 export const locks = {
@@ -29,4 +30,15 @@ export const locks = {
 /** The number of a lock as part of a statement's text, and not as a parameter. */
 export function lockNumber(name: keyof typeof locks): SQL {
   return sql.raw(String(locks[name]));
+}
+
+/** Does work while this connection has a lock. Returns undefined at once, without the work, if another one has it. */
+export async function unlessHeld<T>(own: Db, name: keyof typeof locks, work: () => Promise<T>): Promise<T | undefined> {
+  const [lock] = await query<{ ours: boolean }>(own, sql`select pg_try_advisory_lock(${lockNumber(name)}) as ours`);
+  if (lock?.ours !== true) return undefined;
+  try {
+    return await work();
+  } finally {
+    await query(own, sql`select pg_advisory_unlock(${lockNumber(name)})`);
+  }
 }

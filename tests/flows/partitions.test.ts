@@ -15,14 +15,10 @@ import { addPartitions, dropOldPartitions, partitionTables, removeLeftBounds } f
 import { watchDatabase } from "../../src/metrics/database.ts";
 import { registry } from "../../src/metrics/registry.ts";
 import { columnName } from "../../src/store/columns.ts";
+import { unlessHeld } from "../../src/store/locks.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import * as schema from "../../src/store/schema.ts";
-import {
-  holdPartitioning,
-  listBounded,
-  listPartitions,
-  releasePartitioning,
-} from "../../src/store/upkeep/partitions.ts";
+import { listBounded, listPartitions } from "../../src/store/upkeep/partitions.ts";
 import { partitionKeeper } from "../../src/workers/keep-partitions.ts";
 import { prune } from "../../src/workers/prune.ts";
 import { settable } from "../support/clock.ts";
@@ -191,14 +187,14 @@ describe.skipIf(isElsewhere)("Partitioning", () => {
     await db.maintain((own) =>
       own.script(`alter table messages add constraint messages_partition_bound check (id < 'msg_0') not valid`),
     );
-    await db.maintain(async (own) => {
-      expect(await holdPartitioning(own)).toBe(true);
+    const whileHeld = async () => {
       await removeLeftBounds({ db });
       expect(await listBounded(db.work)).toEqual(["messages"]);
       const second = partitionTables({ db, now: settable().now }, ["messages"], "month");
       expect(String(await failureOf(second))).toContain("another process changes partitions");
-      await releasePartitioning(own);
-    });
+      return true;
+    };
+    expect(await db.maintain((own) => unlessHeld(own, "partitioning", whileHeld))).toBe(true);
     await removeLeftBounds({ db });
     expect(await listBounded(db.work)).toEqual([]);
   }, 60_000);

@@ -3,8 +3,9 @@ import { commandLine } from "../../domain/access/actor.ts";
 import { Refusal } from "../../domain/errors.ts";
 import { signalToForget } from "../../store/channels.ts";
 import { raiseEventLog } from "../../store/events/event-log.ts";
+import { unlessHeld } from "../../store/locks.ts";
 import { openingTableNames, sharedTableName } from "../../store/upkeep/account-rows.ts";
-import { holdImporting, listCollisions, listSharedDomains, releaseImporting } from "../../store/upkeep/collisions.ts";
+import { listCollisions, listSharedDomains } from "../../store/upkeep/collisions.ts";
 import {
   deleteLine,
   forgetIndexedMail,
@@ -21,7 +22,7 @@ import { type DomainIds, factsOf, type MovedAccount, movedLine } from "./moved-a
 
 export type ImportDeps = Pick<Deps, "db" | "now" | "newId" | "sealing" | "mailDomain">;
 
-/** What to do with a file: import it, import it ahead of the move, or delete what was imported of it. */
+/** The task of an import: to write the file, to write it ahead of the move, or to delete what was written of it. */
 export type ImportTask = "import" | "ahead" | "undo";
 
 /**
@@ -45,12 +46,9 @@ export async function importAccount(
     throw refused(`its own domain ${deps.mailDomain} is the MAIL_DOMAIN of this service`);
   }
   return deps.db.maintain(async (own) => {
-    if (!(await holdImporting(own))) throw refused("another import of an account is running");
-    try {
-      return await importAlone(deps, own, { ...file, open, task });
-    } finally {
-      await releaseImporting(own);
-    }
+    const imported = await unlessHeld(own, "importing", () => importAlone(deps, own, { ...file, open, task }));
+    if (imported === undefined) throw refused("another import of an account is running");
+    return imported;
   });
 }
 

@@ -2,7 +2,6 @@ import { type SQL, sql } from "drizzle-orm";
 import type { PgTable } from "drizzle-orm/pg-core";
 import { arrayOf, type Db, query } from "../../database/db.ts";
 import { columnName, columnsOf } from "../columns.ts";
-import { lockNumber } from "../locks.ts";
 import { recordSet } from "../rows.ts";
 import * as schema from "../schema.ts";
 import { nameOf, type PortableLine, type PortableRow } from "./portable.ts";
@@ -67,17 +66,4 @@ export async function listSharedDomains(db: Db, names: readonly string[]): Promi
     sql`select id, name from domains
         where account_id is null and deleted_at is null and name = any(${arrayOf("text", names)})`,
   );
-}
-
-/** Takes the right to import an account for as long as this connection lasts. Returns false if another process has it. */
-export async function holdImporting(own: Db): Promise<boolean> {
-  const [lock] = await query<{ ours: boolean }>(
-    own,
-    sql`select pg_try_advisory_lock(${lockNumber("importing")}) as ours`,
-  );
-  return lock?.ours === true;
-}
-
-export async function releaseImporting(own: Db): Promise<void> {
-  await query(own, sql`select pg_advisory_unlock(${lockNumber("importing")})`);
 }

@@ -46,19 +46,6 @@ function boundsOf(name: string, bound: string): Pick<Partition, "from" | "to"> {
   return { from, to };
 }
 
-/** Takes the right to change existing partitions for as long as this connection lasts. Returns false if another process has it. */
-export async function holdPartitioning(own: Db): Promise<boolean> {
-  const [lock] = await query<{ ours: boolean }>(
-    own,
-    sql`select pg_try_advisory_lock(${lockNumber("partitioning")}) as ours`,
-  );
-  return lock?.ours === true;
-}
-
-export async function releasePartitioning(own: Db): Promise<void> {
-  await query(own, sql`select pg_advisory_unlock(${lockNumber("partitioning")})`);
-}
-
 /** Takes the right to add partitions until the end of the transaction. */
 export async function lockExtending(tx: Db): Promise<void> {
   await query(tx, sql`select pg_advisory_xact_lock(${lockNumber("extending")})`);
