@@ -14,7 +14,10 @@ interface Care {
   mostRoundsUnquiet: number;
 }
 
-/** The default values. With them, checks come about once a second under full load, and never when the database is idle. */
+/**
+ * The default values. With them, checks come several times a second under full load, and never when the database is idle. A flush of an
+ * upload writes more than a megabyte, so the log grows by some tens of megabytes between two checks at most.
+ */
 const usualCare: Care = {
   flushesBetweenLooks: 32,
   mostUncheckpointedBytes: 32 * 1024 * 1024,
