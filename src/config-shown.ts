@@ -1,5 +1,6 @@
 import type { BlobPlace } from "./blobs/blob-store.ts";
 import type { Config } from "./config.ts";
+import type { CellPeer } from "./domain/cell-peer.ts";
 import { type LimitName, type Plan, type PlanLimits, plans } from "./domain/limits.ts";
 import { describeOutbound } from "./domain/outbound.ts";
 import { describeNameServer } from "./standards/name-server.ts";
@@ -22,6 +23,7 @@ export function describeConfig(config: Config): Record<string, string | number> 
     BASE_URL: config.baseUrl ?? `http://${config.host}:${config.port}`,
     MAIL_DOMAIN: config.mailDomain,
     CELL: config.cell,
+    CELL_PEERS: config.cellPeers.map(describePeer).join(","),
     SMTP_HOST: config.smtpHost,
     SMTP_PORT: config.smtpPort,
     SMTP_HOSTNAME: config.smtpHostname,
@@ -121,6 +123,10 @@ function describePerPlan(of: (plan: Plan) => number | string): string {
 function describeBlobs({ bucket, prefix, endpoint, region }: BlobPlace): string {
   const parameters = new URLSearchParams({ ...(endpoint !== undefined && { endpoint }), region });
   return `s3://${bucket}/${prefix}?${parameters}`;
+}
+
+function describePeer({ host, url }: CellPeer): string {
+  return url === `https://${host}` ? host : `${host}=${url}`;
 }
 
 function withoutPassword(url: string): string {

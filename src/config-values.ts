@@ -1,6 +1,7 @@
 import { readFileSync } from "node:fs";
 import { domainToASCII } from "node:url";
 import type { BlobPlace } from "./blobs/blob-store.ts";
+import type { CellPeer } from "./domain/cell-peer.ts";
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
 import { type NoticeSource, parseNoticeSource } from "./domain/reports/notice-source.ts";
@@ -214,6 +215,24 @@ export function parseSelector(text: string): Parsed<string> {
 
 export function parseCell(text: string): Parsed<string> {
   return /^[0-9A-Za-z]{2}$/.test(text) ? { value: text } : "must be 2 letters or digits";
+}
+
+/** Parses CELL_PEERS: hosts, each with the address of its API behind `=` unless that is `https://` and the host. */
+export function parsePeers(text: string): Parsed<CellPeer[]> {
+  const peers = text.split(",").flatMap((part) => {
+    const [name = "", address] = part.trim().split("=", 2);
+    const host = parseDomain(name);
+    const url = URL.parse(address ?? `https://${name}`);
+    return typeof host === "string" || url === null || !isOrigin(url) ? [] : [{ host: host.value, url: url.origin }];
+  });
+  return peers.length === text.split(",").length
+    ? { value: peers }
+    : "must be hosts such as c1.example.com with commas between them, each with = and an origin such as http://10.0.0.2:3000 if its API answers there";
+}
+
+function isOrigin(url: URL): boolean {
+  const isPlain = url.pathname === "/" && url.search === "" && url.hash === "" && url.username === "";
+  return /^https?:$/.test(url.protocol) && isPlain;
 }
 
 export function parseToken(text: string): Parsed<string> {

@@ -20,6 +20,7 @@ import {
   parseNameServers,
   parseNaming,
   parseOrigins,
+  parsePeers,
   parseProcesses,
   parseSchedule,
   parseSelector,
@@ -29,6 +30,7 @@ import {
   readers,
   together,
 } from "./config-values.ts";
+import type { CellPeer } from "./domain/cell-peer.ts";
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import {
   type LimitName,
@@ -72,6 +74,8 @@ export interface Config {
   mailDomain: string;
   /** The cell of this service, which its keys and tokens name. */
   cell: string;
+  /** The other cells of this service, which get mail for their addresses by HTTP. */
+  cellPeers: readonly CellPeer[];
   smtpHost: string;
   smtpPort: number;
   smtpHostname: string;
@@ -233,6 +237,12 @@ export function readConfig(env: Environment, isTerminal = false): Config {
   const longSecret = (name: string) =>
     checked(name, secret(name), (value) => (value.length >= 32 ? { value } : "must have at least 32 characters"));
 
+  const ingestToken = longToken("INGEST_TOKEN");
+  const cellPeers = checked("CELL_PEERS", text("CELL_PEERS"), parsePeers) ?? [];
+  if (cellPeers.length > 0 && !given("INGEST_TOKEN")) {
+    faults.push("CELL_PEERS: INGEST_TOKEN must be set with it, the same in all cells");
+  }
+
   const blobPlace = checked("BLOBS", text("BLOBS"), parseBlobs);
   const blobKeys = together(
     faults,
@@ -290,7 +300,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     dnsServers: checked("DNS_SERVERS", text("DNS_SERVERS"), parseNameServers),
     relayMessageId: checked("RELAY_MESSAGE_ID", text("RELAY_MESSAGE_ID"), parseNaming) ?? "auto",
     relayNotices: checked("RELAY_NOTICES", secret("RELAY_NOTICES"), parsedNoticeSource),
-    ingestToken: longToken("INGEST_TOKEN"),
+    ingestToken,
     dkim: together(
       faults,
       "DKIM_SELECTOR",
@@ -355,6 +365,7 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     attachmentUrlTtlSeconds: integer("ATTACHMENT_URL_TTL", 900, 1, 7 * day),
     eventRetentionDays: integer("EVENT_RETENTION_DAYS", 30, 1, 3650),
     cell: checked("CELL", text("CELL") ?? "00", parseCell) ?? "00",
+    cellPeers,
     auditRetentionDays: integer("AUDIT_RETENTION_DAYS", 365, 1, 3650),
     messageRetentionDays: integer("MESSAGE_RETENTION_DAYS", 0, 0, 3650),
     trashDays: integer("TRASH_DAYS", 30, 0, 3650),

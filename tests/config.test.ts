@@ -30,6 +30,8 @@ test("no setting is required", () => {
 });
 
 const noListenHost = "must be an IP address of this machine, 0.0.0.0 for all of them, or its name";
+const noPeers =
+  "must be hosts such as c1.example.com with commas between them, each with = and an origin such as http://10.0.0.2:3000 if its API answers there";
 const noApprovers = "must be at most 5 email addresses with commas between them, none of them at MAIL_DOMAIN";
 const wrong: readonly [name: string, value: string, end: string][] = [
   ["HOST", "not an address", noListenHost],
@@ -95,6 +97,9 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["WEBHOOK_SECRET", "short", ""],
   ["PLAN", "gold", "must be one of free, developer, enterprise"],
   ["INGEST_TOKEN", "too short", "must be 32 to 512 visible ASCII characters"],
+  ["CELL_PEERS", "c1.example.com=ftp://10.0.0.2", noPeers],
+  ["CELL_PEERS", "c1.example.com,", noPeers],
+  ["CELL_PEERS", "c1.example.com", "CELL_PEERS: INGEST_TOKEN must be set with it, the same in all cells"],
   ["SIGNING_KEY", "short", "must have at least 32 characters"],
   ["ENCRYPTION_KEY", "short", "must have at least 32 characters"],
   ["SENDS_PER_MINUTE", "many", "must be a whole number, or one for a plan such as enterprise=100"],
@@ -180,6 +185,16 @@ test("PROCESSES is a number or the cores, where several processes can share port
   expect(readConfig({ PROCESSES: "3", DATABASE_URL: "postgres://db.example/inboxd" }).processes).toBe(
     process.platform === "linux" ? 3 : 1,
   );
+});
+
+test("a cell is reached at its host, or where the setting says", () => {
+  const peers = "c1.example.com, C2.Example.com=http://10.0.0.2:3000";
+  const config = readConfig({ CELL_PEERS: peers, INGEST_TOKEN: "t".repeat(32) });
+  expect(config.cellPeers).toEqual([
+    { host: "c1.example.com", url: "https://c1.example.com" },
+    { host: "c2.example.com", url: "http://10.0.0.2:3000" },
+  ]);
+  expect(describeConfig(config).CELL_PEERS).toBe("c1.example.com,c2.example.com=http://10.0.0.2:3000");
 });
 
 test("an empty variable counts as unset", () => {

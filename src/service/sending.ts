@@ -22,6 +22,7 @@ import { version } from "../version.ts";
 import { type WebhookClient, webhookClient } from "../webhook/client.ts";
 import type { RelayEmailDeps } from "../workers/relay-email.ts";
 import type { Simulator } from "../workers/simulator.ts";
+import { withOtherCells } from "./cells.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
 import type { TimeAndChance } from "./time-and-chance.ts";
@@ -37,7 +38,7 @@ export function openWebhooks({ config, opened }: Opening): WebhookClient {
 }
 
 export function openRelay({ config, deps, dns, opened }: Opening, simulator: Simulator | undefined): Relay {
-  const way = wayOut(config, deps, dns);
+  const way = withOtherCells({ config, deps, opened }, wayOut(config, deps, dns), mailResolver(dns));
   const relay = simulator?.around(way) ?? way;
   opened.push(relay.close);
   // The last pushed is closed first, and closing twice changes nothing: DNS must end before the relay, because the relay waits for its

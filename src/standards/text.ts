@@ -82,3 +82,8 @@ export function truncateUtf8(text: string, limitBytes: number): string {
 function unitsAt(text: string, at: number): 1 | 2 {
   return (text.codePointAt(at) ?? 0) > 0xffff ? 2 : 1;
 }
+
+/** A text for a header, percent-encoded as UTF-8. It is encoded where it has other characters than ASCII, a comma or a percent sign. */
+export function percentEncoded(text: string): string {
+  return text.toWellFormed().replace(/[^ -~]+|[%,]/g, encodeURIComponent);
+}

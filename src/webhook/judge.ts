@@ -2,7 +2,7 @@ import type { Authentication } from "../domain/receive/authentication.ts";
 import { judgeActions, type Opinion } from "../domain/receive/opinion.ts";
 import { silence } from "../primitives/silence.ts";
 import { webhookHeaders, webhookSigner } from "../standards/signature.ts";
-import { oneLine } from "../standards/text.ts";
+import { oneLine, percentEncoded } from "../standards/text.ts";
 import type { WebhookClient, WebhookReply } from "./client.ts";
 
 /** The operator's judge (JUDGE_URL): a program of the operator's with our own protocol, or rspamd. */
@@ -127,11 +127,6 @@ function recipientsIn({ recipients }: JudgeQuestion, encoded: (address: string) 
     text = longer;
   }
   return text;
-}
-
-/** A text for a header, percent-encoded as UTF-8. It is encoded where it has other characters than ASCII, a comma or a percent sign. */
-function percentEncoded(text: string): string {
-  return text.toWellFormed().replace(/[^ -~]+|[%,]/g, encodeURIComponent);
 }
 
 /** A text for a header of rspamd, which decodes nothing: only characters that a header cannot have are percent-encoded. */

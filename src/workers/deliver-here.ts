@@ -2,6 +2,7 @@ import { BlobsAway } from "../blobs/blob-store.ts";
 import { DatabaseUnavailable } from "../database/db.ts";
 import type { OutgoingMail } from "../domain/message.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
+import { answers } from "../domain/receive/answers.ts";
 import type { InboundMail, MailOutcome } from "../domain/receive/inbound-mail.ts";
 import type { Deps } from "../flows/deps.ts";
 import type { MailDoor } from "../flows/receive/accept-mail.ts";
@@ -56,10 +57,7 @@ async function inboxOf(door: DoorDeps["door"], toAddr: string): Promise<Addresse
   if (found.kind === "return_path" && found.unsubscribes === true)
     return { toAddr, messageId: found.messageId, unsubscribes: true };
   if (found.kind === "accept") return { toAddr, inboxId: found.inboxId };
-  if (found.kind === "disabled") return disabled;
-  if (found.kind === "full") return full;
-  if (found.kind === "busy") return busy;
-  return found.kind === "suspended" ? suspended : nobody;
+  return found.kind === "return_path" || found.kind === "other_domain" ? answers.unknown : answers[found.kind];
 }
 
 function isRecipient(found: Addressee | RelayOutcome): found is Addressee {
@@ -70,33 +68,19 @@ function nameOf(recipient: Addressee): string {
   return "inboxId" in recipient ? recipient.inboxId : recipient.messageId;
 }
 
-const stored: RelayOutcome = { kind: "sent", reply: "250 2.0.0 Stored", providerMessageId: undefined };
-const nobody = answer("failed", 550, "5.1.1", "No such inbox here");
-const disabled = answer("failed", 550, "5.2.1", "The mailbox is disabled");
-const suspended = answer("retry", 450, "4.2.1", "The mailbox takes no mail for now");
-const busy = answer("retry", 450, "4.2.1", "The mailbox gets too many mails a minute");
-const full = answer("retry", 452, "4.2.2", "The mailbox is full");
-const refused = answer("failed", 550, "5.7.1", "The recipient takes no mail from this sender");
-const undecided = answer("retry", 451, "4.7.0", "Cannot check the sender now");
+/** The commit may have succeeded although its answer was lost. */
 const notNow: RelayOutcome = {
   kind: "retry",
   failure: { code: 451, enhancedCode: "4.3.0", message: "Cannot store the mail now: try again later" },
-  // The commit may have succeeded although its answer was lost.
   maybeAccepted: true,
 };
 
-/** The outcome for an answer of the door, with the words that a mail server would say. */
-function answer(kind: "failed" | "retry", code: number, enhancedCode: string, text: string): RelayOutcome {
-  const failure = { code, enhancedCode, message: `${code} ${enhancedCode} ${text}` };
-  return kind === "failed" ? { kind, failure } : { kind, failure, maybeAccepted: false };
-}
-
 const outcomes: Readonly<Record<MailOutcome, RelayOutcome>> = {
-  stored,
-  quarantined: stored,
-  gone: nobody,
-  disabled,
-  refused,
-  undecided,
+  stored: answers.stored,
+  quarantined: answers.stored,
+  gone: answers.unknown,
+  disabled: answers.disabled,
+  refused: answers.refused,
+  undecided: answers.undecided,
   unavailable: notNow,
 };
