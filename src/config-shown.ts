@@ -105,6 +105,11 @@ export function describeConfig(config: Config): Record<string, string | number> 
     MCP_ORIGINS: config.mcpOrigins.join(","),
     METRICS_PORT: config.metricsPort ?? "",
     METRICS_TOKEN: masked(config.metricsToken),
+    OTEL_EXPORTER_OTLP_ENDPOINT: config.otlpEndpoint ?? "",
+    OTEL_EXPORTER_OTLP_HEADERS: Object.keys(config.otlpHeaders)
+      .map((name) => `${name}=***`)
+      .join(","),
+    OTEL_SERVICE_NAME: config.otelServiceName,
     SHUTDOWN_TIMEOUT_MS: config.shutdownTimeoutMs,
     LOG_LEVEL: config.logLevel,
     LOG_FORMAT: config.logFormat,

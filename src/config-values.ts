@@ -2,6 +2,7 @@ import { readFileSync } from "node:fs";
 import { domainToASCII } from "node:url";
 import type { BlobPlace } from "./blobs/blob-store.ts";
 import type { CellPeer } from "./domain/cell-peer.ts";
+import { readEndpointHeaders } from "./domain/events/endpoint-headers.ts";
 import { checkWebhookUrl } from "./domain/events/webhook-url.ts";
 import { type Outbound, parseOutbound } from "./domain/outbound.ts";
 import { type NoticeSource, parseNoticeSource } from "./domain/reports/notice-source.ts";
@@ -113,6 +114,21 @@ export function parseJudge(text: string): Parsed<JudgeAddress> {
   if (!isRspamd) return { value: { kind: "own", url: text } };
   if (url.pathname !== "/" || url.search !== "") return "must have no path behind the host of rspamd";
   return { value: { kind: "rspamd", url: `${url.origin}/checkv2` } };
+}
+
+/** Parses OTEL_EXPORTER_OTLP_ENDPOINT. It may be private, because the operator has chosen it. */
+export function parseOtlpEndpoint(text: string): Parsed<string> {
+  const url = checkWebhookUrl(text, { allowPrivate: true });
+  if (typeof url === "string") return url;
+  return url.search === "" ? { value: text.replace(/\/$/, "") } : "must have no query";
+}
+
+/** Parses OTEL_EXPORTER_OTLP_HEADERS: `name=value,name=value`, each value in percent-encoding (OpenTelemetry §Environment Variables). */
+export function parseOtlpHeaders(text: string): Parsed<Record<string, string>> {
+  const pairs = text.split(",").map((pair) => /^\s*([^\s=]+)\s*=\s*((?:[^\s%]|%[0-7][\da-f])+)\s*$/i.exec(pair));
+  const headers = Object.fromEntries(pairs.map((found) => [found?.[1] ?? "", decodeURIComponent(found?.[2] ?? "")]));
+  const isRead = readEndpointHeaders(headers).faults.length === 0;
+  return isRead ? { value: headers } : "must be header fields name=value with commas, the values in percent-encoding";
 }
 
 /** A domain in ASCII and lower case, like the domains that are compared with it. */

@@ -20,6 +20,8 @@ import {
   parseNameServers,
   parseNaming,
   parseOrigins,
+  parseOtlpEndpoint,
+  parseOtlpHeaders,
   parsePeers,
   parseProcesses,
   parseSchedule,
@@ -184,6 +186,10 @@ export interface Config {
   metricsPort: number | undefined;
   /** The token for reading metrics. Without a separate port, it also turns metrics on at the port of the API. */
   metricsToken: string | undefined;
+  /** The collector that gets traces by OTLP/HTTP, without the path of traces; `undefined`: none, so that there are no traces. */
+  otlpEndpoint: string | undefined;
+  otlpHeaders: Readonly<Record<string, string>>;
+  otelServiceName: string;
   shutdownTimeoutMs: number;
   logLevel: (typeof logLevels)[number];
   logFormat: "json" | "pretty";
@@ -381,6 +387,9 @@ export function readConfig(env: Environment, isTerminal = false): Config {
     mcpOrigins: checked("MCP_ORIGINS", text("MCP_ORIGINS"), parseNamedOrigins) ?? [],
     metricsPort: text("METRICS_PORT") === undefined ? undefined : integer("METRICS_PORT", 0, 0, 65_535),
     metricsToken: checked("METRICS_TOKEN", secret("METRICS_TOKEN"), parseToken),
+    otlpEndpoint: checked("OTEL_EXPORTER_OTLP_ENDPOINT", text("OTEL_EXPORTER_OTLP_ENDPOINT"), parseOtlpEndpoint),
+    otlpHeaders: checked("OTEL_EXPORTER_OTLP_HEADERS", secret("OTEL_EXPORTER_OTLP_HEADERS"), parseOtlpHeaders) ?? {},
+    otelServiceName: text("OTEL_SERVICE_NAME") ?? "inboxd",
     shutdownTimeoutMs: integer("SHUTDOWN_TIMEOUT_MS", 25_000, 0, 600_000),
     logLevel: choice("LOG_LEVEL", logLevels, "info"),
     logFormat: choice("LOG_FORMAT", ["json", "pretty"], isTerminal ? "pretty" : "json"),

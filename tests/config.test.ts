@@ -33,6 +33,7 @@ const noListenHost = "must be an IP address of this machine, 0.0.0.0 for all of 
 const noPeers =
   "must be hosts such as c1.example.com with commas between them, each with = and an origin such as http://10.0.0.2:3000 if its API answers there";
 const noApprovers = "must be at most 5 email addresses with commas between them, none of them at MAIL_DOMAIN";
+const noOtlpHeaders = "must be header fields name=value with commas, the values in percent-encoding";
 const wrong: readonly [name: string, value: string, end: string][] = [
   ["HOST", "not an address", noListenHost],
   ["HOST", "300.1.1.1", noListenHost],
@@ -125,6 +126,13 @@ const wrong: readonly [name: string, value: string, end: string][] = [
   ["EVENT_RETENTION_DAYS", "forever", "must be a whole number from 1 to 3650"],
   ["METRICS_PORT", "metrics", "must be a whole number from 0 to 65535"],
   ["METRICS_TOKEN", "too short", "must be 20 to 512 visible ASCII characters"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "collector:4318", "must start with https:// or http://"],
+  ["OTEL_EXPORTER_OTLP_ENDPOINT", "http://collector:4318/?key=a", "must have no query"],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a-token", noOtlpHeaders],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "content-length=3", noOtlpHeaders],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a=%0d%0ab", noOtlpHeaders],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a=%zz", noOtlpHeaders],
+  ["OTEL_EXPORTER_OTLP_HEADERS", "a=b,c", noOtlpHeaders],
   ["SHUTDOWN_TIMEOUT_MS", "25s", "must be a whole number from 0 to 600000"],
   ["LOG_LEVEL", "loud", "must be one of debug, info, warn, error, silent"],
   ["LOG_FORMAT", "xml", "must be one of json, pretty"],
@@ -152,6 +160,7 @@ test("no message repeats a secret", () => {
     "SIGNING_KEY",
     "ENCRYPTION_KEY",
     "METRICS_TOKEN",
+    "OTEL_EXPORTER_OTLP_HEADERS",
   ];
   const env = Object.fromEntries(secrets.map((name) => [name, "hunter2 ä"]));
   const message = messageOf({ ...env, DKIM_SELECTOR: "mail" });
@@ -228,6 +237,7 @@ test("the values in force are shown without secrets", () => {
       API_KEY: "ibx_hunter2-hunter2-hunter2",
       WEBHOOK_SECRET: "hunter2-hunter2-hunter2-hunter2",
       SIGNING_KEY: "hunter2-hunter2-hunter2-hunter2-hunter2",
+      OTEL_EXPORTER_OTLP_HEADERS: "authorization=Bearer%20hunter2,x-tenant=hunter2",
     }),
   );
   expect(JSON.stringify(shown)).not.toMatch(/hunter2|BEGIN/);
@@ -238,6 +248,7 @@ test("the values in force are shown without secrets", () => {
     OUTBOUND: "smtp://bot:***@relay.example:587",
     DKIM_KEY: "***",
     API_KEY: "***",
+    OTEL_EXPORTER_OTLP_HEADERS: "authorization=***,x-tenant=***",
   });
 });
 
@@ -281,6 +292,11 @@ const readings: readonly [what: string, env: Environment, shown: Record<string, 
     "a base address without its last slash",
     { BASE_URL: "https://a.example/mail/" },
     { BASE_URL: "https://a.example/mail" },
+  ],
+  [
+    "a collector",
+    { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector.internal:4318/prefix/" },
+    { OTEL_EXPORTER_OTLP_ENDPOINT: "http://collector.internal:4318/prefix", OTEL_SERVICE_NAME: "inboxd" },
   ],
   ["the operator's inbox by address or name", { OPERATOR_INBOX: "Ops@mail.example" }, { OPERATOR_INBOX: "ops" }],
 ];

@@ -1,7 +1,7 @@
 import { noTextReasons } from "../domain/document.ts";
 import type { EndReason } from "../flows/events/open-streams.ts";
 import type { MailWaits } from "../flows/read/wait-for-mail.ts";
-import type { RequestObserver } from "../http/shell/timed-app.ts";
+import { type Fetching, type RequestObserver, type Routed, timedApp } from "../http/shell/timed-app.ts";
 import type { DocumentReader } from "../mail/documents/document-reader.ts";
 import { tools } from "../mcp/tools.ts";
 import { classOf, observeSince, quickBounds } from "./measures.ts";
@@ -11,8 +11,8 @@ type ReadsDocuments = Pick<DocumentReader, "read">;
 
 /** Measures of what clients ask for: requests, tools, streams, waits and documents. */
 export interface ReadingWatch {
-  /** Counts and times HTTP requests. Undefined if metrics are off. */
-  request: RequestObserver | undefined;
+  /** Counts and times HTTP requests. */
+  app(app: Routed): Fetching;
   /** Counts calls of MCP tools. Undefined if metrics are off. */
   toolCall: ToolCallObserver | undefined;
   streams: StreamObserver;
@@ -35,7 +35,7 @@ export interface StreamObserver {
 export type ToolCallObserver = (tool: string, outcome: string) => void;
 
 export const unwatchedReading: ReadingWatch = {
-  request: undefined,
+  app: (app) => app,
   toolCall: undefined,
   streams: {},
   wait: (wait) => wait,
@@ -43,8 +43,9 @@ export const unwatchedReading: ReadingWatch = {
 };
 
 export function watchReading(metrics: Registry): ReadingWatch {
+  const observe = requestObserver(metrics);
   return {
-    request: requestObserver(metrics),
+    app: (app) => timedApp(app, observe),
     toolCall: toolCallObserver(metrics),
     streams: streamObserver(metrics),
     wait: watchedWait(metrics),

@@ -4,11 +4,12 @@ import { type ReadingWatch, unwatchedReading, watchReading } from "./reading.ts"
 import { type ReceivingWatch, unwatchedReceiving, watchReceiving } from "./receiving.ts";
 import type { Registry } from "./registry.ts";
 import { type SendingWatch, unwatchedSending, watchSending } from "./sending.ts";
+import { type TracingWatch, unwatchedTracing, watchTracing } from "./tracing.ts";
 
 /**
  * Wrappers and observers that measure the parts of the service. A wrapper returns a function or object that does the same and is measured.
  */
-export interface Watch extends ReceivingWatch, SendingWatch, ReadingWatch, DnsWatch, BlobsWatch {}
+export interface Watch extends ReceivingWatch, SendingWatch, ReadingWatch, DnsWatch, BlobsWatch, TracingWatch {}
 
 /** Measures nothing, and returns each part unchanged. Used if metrics are off. */
 export const unwatched: Watch = {
@@ -17,6 +18,7 @@ export const unwatched: Watch = {
   ...unwatchedReading,
   ...unwatchedDns,
   ...unwatchedBlobs,
+  ...unwatchedTracing,
 };
 
 export function watch(metrics: Registry): Watch {
@@ -26,5 +28,6 @@ export function watch(metrics: Registry): Watch {
     ...watchReading(metrics),
     ...watchDns(metrics),
     ...watchBlobs(metrics),
+    ...watchTracing(metrics),
   };
 }

@@ -69,7 +69,7 @@ import { httpApp } from "../http/shell/app.ts";
 import { corsApp } from "../http/shell/cors.ts";
 import { type HttpServer, serveHttp } from "../http/shell/server.ts";
 import { socketDoor } from "../http/shell/sockets.ts";
-import { type Routed, timedApp } from "../http/shell/timed-app.ts";
+import type { Routed } from "../http/shell/timed-app.ts";
 import { documentReader } from "../mail/documents/document-reader.ts";
 import { isSameSecret } from "../standards/signature.ts";
 import { answerFiles } from "../store/mail/answer-files.ts";
@@ -133,8 +133,8 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
   };
   const door = doorOf(opening, parts);
   const app = await appOf(opening, parts, door, long, config.metricsPort === undefined ? numbers : undefined);
-  const timed = watch.request === undefined ? app : timedApp(app, watch.request);
-  const shared = config.corsOrigins === undefined ? timed : corsApp(timed, config.corsOrigins);
+  const observed = watch.app(app);
+  const shared = config.corsOrigins === undefined ? observed : corsApp(observed, config.corsOrigins);
   const sockets = socketDoor({
     ...door,
     newSession: (account, ip) =>

@@ -72,10 +72,11 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
   });
   opened.push(parser.close);
   const owners = inboxOwners(deps);
-  const file = mailReceiver(deps);
+  const file = watch.step("commit", mailReceiver(deps));
   const judging = { ...deps, rules, owners, quarantineDays: config.quarantineDays, blocked: watch.blocked };
   const receive = watch.receive(withReports(reports, withJudge(opening, withJudgment(judging, file))));
-  const receiving = { ...deps, parse: parser.parseQueued, authenticate: authenticatorOf(opening, parser), receive };
+  const parse = watch.step("parse", parser.parseQueued);
+  const receiving = { ...deps, parse, authenticate: authenticatorOf(opening, parser), receive };
   const hosts = ownHosts(deps, config.outbound.kind === "sandbox");
   const memory = mailMemory(defaultLimits(config.smtpMaxBytes), config.smtpMaxBytes);
   const posted = postedMails({ maxBytes: config.smtpMaxBytes, memory });

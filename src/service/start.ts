@@ -40,6 +40,7 @@ import { withOwnKey } from "./own-key.ts";
 import { openInbound, openNotices, openReceiving, openSmtp } from "./receiving.ts";
 import { openSender, openWebhooks } from "./sending.ts";
 import { realWorld, type TimeAndChance } from "./time-and-chance.ts";
+import { withTraces } from "./traces.ts";
 import { openWorkers, type Working } from "./working.ts";
 
 export interface Service {
@@ -118,7 +119,7 @@ async function start(config: Config, { log, own, siblings, opened }: StartParts)
   const changes = await sharedChanges({ ...timeAndChance, db, log });
   opened.push(changes.close);
   let nudge: Working["nudge"] = () => undefined;
-  const deps: Deps = {
+  const plain: Deps = {
     ...timeAndChance,
     db,
     log,
@@ -136,10 +137,11 @@ async function start(config: Config, { log, own, siblings, opened }: StartParts)
   };
   const isWanted = config.metricsPort !== undefined || config.metricsToken !== undefined;
   const counted = listeners(config.listeners);
-  const facts = { isWanted, db, version, listeners: counted, now: deps.now, siblings };
-  const { watch, served, ...numbers } = serviceMetrics(facts);
-  observe = watch.blobs;
+  const facts = { isWanted, db, version, listeners: counted, now: plain.now, siblings };
+  const { watch: measured, served, ...numbers } = serviceMetrics(facts);
+  observe = measured.blobs;
   opened.push(numbers.stop);
+  const { deps, watch } = withTraces({ deps: plain, watch: measured }, config, opened);
   const closed = await closedAccounts(deps);
   opened.push(closed.close);
   const dns = dnsClient({ ...timeAndChance, servers: config.dnsServers, observe: watch.dns });

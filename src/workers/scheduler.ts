@@ -6,6 +6,7 @@ import type { RelaySettlement } from "../store/send/relaying.ts";
 import { type DeliverWebhookDeps, deliverWebhookJob } from "./deliver-webhook.ts";
 import { startInboxExpiry } from "./expire-inboxes.ts";
 import { partitionKeeper } from "./keep-partitions.ts";
+import type { WrapJob } from "./outbox/job.ts";
 import { notifier } from "./outbox/notifier.ts";
 import { type OutboxWorker, outboxWorker } from "./outbox/outbox-worker.ts";
 import { type ParseMailDeps, parseMailJob } from "./parse-mail.ts";
@@ -21,6 +22,8 @@ export interface WorkerDeps extends RelayEmailDeps, DeliverWebhookDeps, ParseMai
 
 /** Called with the result of each attempt, for counters, once it is recorded. */
 export interface WorkerObserver {
+  /** Wraps each job in one that does the same, and is observed. */
+  wrap?: WrapJob;
   relayed?(settlement: RelaySettlement): void;
   delivered?(settlement: DeliverySettlement): void;
   /** Called when an endpoint is disabled, by a request or because of its answers. */
@@ -52,15 +55,12 @@ export async function startWorkers(deps: WorkerDeps): Promise<Workers> {
   const isAlone = deps.db.engine === "embedded";
   const context = { db: deps.db.work, now: deps.now, random: deps.random, log: deps.log, claimer, isAlone };
   const { observe = {} } = deps;
-  const relay: OutboxWorker = outboxWorker(context, {
-    ...relayEmailJob(deps, (lanes) => relay.recover(lanes)),
-    settled: observe.relayed,
-  });
-  const webhook = outboxWorker(context, {
-    ...deliverWebhookJob({ ...deps, disabled: observe.disabled }),
-    settled: observe.delivered,
-  });
-  const parse = outboxWorker(context, parseMailJob(deps));
+  const wrap: WrapJob = observe.wrap ?? ((job) => job);
+  const relayJob = relayEmailJob(deps, (lanes) => relay.recover(lanes));
+  const relay: OutboxWorker = outboxWorker(context, wrap({ ...relayJob, settled: observe.relayed }));
+  const webhookJob = deliverWebhookJob({ ...deps, disabled: observe.disabled });
+  const webhook = outboxWorker(context, wrap({ ...webhookJob, settled: observe.delivered }));
+  const parse = outboxWorker(context, wrap(parseMailJob(deps)));
   const workers: Record<OutboxKind, OutboxWorker> = { relay, webhook, parse };
   const others = await notifier(deps, (kind) => workers[kind].wake());
 

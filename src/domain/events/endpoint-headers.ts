@@ -32,6 +32,7 @@ const reserved: ReadonlySet<string> = new Set([
   "host",
   "keep-alive",
   "te",
+  "traceparent",
   "trailer",
   "transfer-encoding",
   "upgrade",

@@ -14,9 +14,10 @@ export interface Routed extends Fetching {
 
 /** Wraps the app and reports each answer as it begins. A hook inside the app would cost more. */
 export function timedApp(app: Routed, observe: RequestObserver): Fetching {
-  const routeOf = routeNames(app.routes.map(({ path }) => path));
+  const namesOf = requestNames(app.routes);
   function report(request: Request, status: number, startedMs: number): void {
-    observe(knownMethod(request.method), routeOf(pathOf(request.url)), status, (performance.now() - startedMs) / 1000);
+    const { method, route } = namesOf(request);
+    observe(method, route, status, (performance.now() - startedMs) / 1000);
   }
   return {
     async fetch(request) {
@@ -26,6 +27,12 @@ export function timedApp(app: Routed, observe: RequestObserver): Fetching {
       return response;
     },
   };
+}
+
+/** Finds the method and the route of a request as metrics and traces name them. */
+export function requestNames(routes: Routed["routes"]): (request: Request) => { method: string; route: string } {
+  const routeOf = routeNames(routes.map(({ path }) => path));
+  return (request) => ({ method: knownMethod(request.method), route: routeOf(pathOf(request.url)) });
 }
 
 /** Finds the pattern of a path, or `other` if there is none: callers must not be able to add names to the metrics. */

@@ -25,6 +25,11 @@ export interface Job<Item extends ClaimedItem, Settlement extends SettledClaim> 
   settled?: ((settlement: Settlement) => void) | undefined;
 }
 
+/** Makes a job of the same kind from a job. */
+export type WrapJob = <Item extends ClaimedItem, Settlement extends SettledClaim>(
+  job: Job<Item, Settlement>,
+) => Job<Item, Settlement>;
+
 /** The result of an attempt: what to record, and what it has shown about the server. */
 export interface Attempted<Settlement> {
   settlement: Settlement;

@@ -22,6 +22,7 @@ test.each<[string, Record<string, string>, RegExp]>([
   ["a field of Standard Webhooks", { "Webhook-Id": "1" }, ours],
   ["the length of the body", { "Content-Length": "0" }, ours],
   ["the transfer coding", { "transfer-encoding": "chunked" }, ours],
+  ["the place in a trace", { Traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" }, ours],
   ["the host", { Host: "other.example" }, ours],
   ["a field of a proxy", { "Proxy-Authorization": "Basic x" }, ours],
   ["a name with a blank", { "X Key": "1" }, /must be a header name/],
