@@ -10,7 +10,7 @@ import { type Consultation, diagnose } from "../../src/commands/doctor/diagnose.
 import { type Finding, hasFailure, shownFindings } from "../../src/commands/doctor/finding.ts";
 import { checkPorts, type Identity } from "../../src/commands/doctor/ports.ts";
 import { checkNotices, checkRelay } from "../../src/commands/doctor/relay.ts";
-import { checkJudge, checkWebhooks } from "../../src/commands/doctor/webhook.ts";
+import { checkProgram, checkWebhooks } from "../../src/commands/doctor/webhook.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { NoticeSource } from "../../src/domain/reports/notice-source.ts";
 import { publicKeyRecord } from "../../src/mail/write/dkim.ts";
@@ -317,15 +317,28 @@ describe("A webhook", () => {
     expect(receiver.connections()).toBe(0);
   });
 
-  test("or a judge of inbound mail: at a private address it is well, and away it is not", async () => {
+  test.each([
+    ["a judge of inbound mail", "judge", "mail is not judged"],
+    ["a collector of traces", "traces", "traces are lost"],
+  ] as const)("or %s: at a private address it is well, and away it is not", async (_what, check, todo) => {
     const receiver = await startReceiver();
-    const judge = { kind: "rspamd", url: `${receiver.url}checkv2` } as const;
-    expect(await checkJudge(judge, {})).toMatchObject([{ check: "judge", level: "ok" }]);
+    expect(await checkProgram(check, `${receiver.url}path`, {})).toMatchObject([{ check, level: "ok" }]);
     await receiver.close();
-    expect(await checkJudge(judge, {})).toMatchObject([
-      { check: "judge", level: "fail", seen: expect.stringContaining("connection refused") },
+    expect(await checkProgram(check, receiver.url, {})).toMatchObject([
+      {
+        check,
+        level: "fail",
+        seen: expect.stringContaining("connection refused"),
+        todo: expect.stringContaining(todo),
+      },
     ]);
-    expect(await checkJudge(undefined, {})).toEqual([]);
+    expect(await checkProgram(check, undefined, {})).toEqual([]);
+  });
+
+  test("is not the only program that is looked at: so is the collector", async () => {
+    await using collector = await disposable(startReceiver());
+    const env = { PORT: "0", SMTP_PORT: "0", DATA_DIR: directory, OTEL_EXPORTER_OTLP_ENDPOINT: collector.url };
+    expect(await diagnose(env, nobody)).toContainEqual(expect.objectContaining({ check: "traces", level: "ok" }));
   });
 
   test("with an unknown name, and one where nothing listens", async () => {

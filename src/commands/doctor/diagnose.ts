@@ -15,7 +15,7 @@ import { type Finding, findingsOf } from "./finding.ts";
 import { checkObjectStore } from "./object-store.ts";
 import { checkPorts } from "./ports.ts";
 import { checkRelay } from "./relay.ts";
-import { checkJudge, checkWebhooks } from "./webhook.ts";
+import { checkProgram, checkWebhooks } from "./webhook.ts";
 
 /** The means to find facts that are not in the environment. Tests pass their own. */
 export interface Consultation {
@@ -36,7 +36,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   const { now, openDns, askServer, lookup, ca } = consultation;
   const dkim = await dkimFacts(config.dkim);
   const dns = openDns(config.dnsServers);
-
+  const at = { ...(lookup && { lookup }), ca };
   const isAuthenticating = authenticatesSenders(config);
   const database = checkDatabase({
     ...config,
@@ -47,7 +47,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
   const webhooks = async () => {
     const { webhookUrls } = await database;
     const urls = config.webhookUrl === undefined ? webhookUrls : [config.webhookUrl, ...webhookUrls];
-    return checkWebhooks({ urls, allowPrivate: config.allowPrivateWebhooks, ...(lookup && { lookup }), ca });
+    return checkWebhooks({ urls, allowPrivate: config.allowPrivateWebhooks, ...at });
   };
   const checks: [check: string, findings: Promise<Finding[]>][] = [
     ["database", database.then((diagnosis) => diagnosis.findings)],
@@ -63,7 +63,8 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
     ["relay", checkRelay({ ...config, ca })],
     ["webhook", webhooks()],
     ["documents", checkDocuments()],
-    ["judge", checkJudge(config.judge, { ...(lookup && { lookup }), ca })],
+    ["judge", checkProgram("judge", config.judge?.url, at)],
+    ["traces", checkProgram("traces", config.otlpEndpoint, at)],
   ];
   const answers = await Promise.all(checks.map(([check, found]) => found.catch((error) => [failed(check, error)])));
   await dns.close();

@@ -1,7 +1,6 @@
 import { checkWebhookUrl, hostOf, portOf } from "../../domain/events/webhook-url.ts";
 import { isIpAddress, isPublicAddress } from "../../standards/ip.ts";
 import { dial } from "../../webhook/connection.ts";
-import type { JudgeAddress } from "../../webhook/judge.ts";
 import { type Lookup, resolver, systemLookup } from "../../webhook/resolve.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -22,19 +21,25 @@ export async function checkWebhooks(question: WebhookQuestion): Promise<Finding[
   return Promise.all(urls.map((url) => checkWebhook(url, question)));
 }
 
-/** Checks that the operator's judge of inbound mail accepts connections. Finds nothing without a judge. */
-export async function checkJudge(
-  judge: JudgeAddress | undefined,
+/** Checks that a program of the operator accepts connections. Finds nothing if there is none. */
+export async function checkProgram(
+  check: Exclude<keyof typeof advice, "webhook">,
+  url: string | undefined,
   question: Pick<WebhookQuestion, "lookup" | "ca" | "timeoutMs">,
 ): Promise<Finding[]> {
-  if (judge === undefined) return [];
-  return [await checkWebhook(judge.url, { ...question, allowPrivate: true }, "judge")];
+  return url === undefined ? [] : [await checkWebhook(url, { ...question, allowPrivate: true }, check)];
 }
+
+const advice = {
+  webhook: "Check that the receiver runs, and its certificate",
+  judge: "Check that it runs, and its certificate: mail is not judged meanwhile",
+  traces: "Check that the collector runs, and its certificate: traces are lost meanwhile",
+};
 
 async function checkWebhook(
   text: string,
   question: Omit<WebhookQuestion, "urls">,
-  check: "webhook" | "judge" = "webhook",
+  check: keyof typeof advice = "webhook",
 ): Promise<Finding> {
   const { ok, fail } = findingsOf(check);
   const { allowPrivate, lookup = systemLookup, ca, timeoutMs = 5_000 } = question;
@@ -66,10 +71,5 @@ async function checkWebhook(
     }
     troubles.push(`${address}: ${connection}`);
   }
-  return fail(
-    `${origin} cannot be reached (${troubles.join("; ")})`,
-    check === "judge"
-      ? "Check that it runs, and its certificate: mail is not judged meanwhile"
-      : "Check that the receiver runs, and its certificate",
-  );
+  return fail(`${origin} cannot be reached (${troubles.join("; ")})`, advice[check]);
 }
