@@ -65,13 +65,16 @@ describe("The configuration", () => {
     ]);
   });
 
-  test("an address of the API without TLS is to be looked at", async () => {
+  test("an address of the API without TLS, or that leads to nobody else, is to be looked at", async () => {
     const env = { MAIL_DOMAIN: "in.ada.works", PORT: "0", SMTP_PORT: "0", DATA_DIR: directory };
     const seen = async (baseUrl: string) =>
       (await diagnose({ ...env, BASE_URL: baseUrl }, nobody)).filter((finding) => finding.seen.startsWith("BASE_URL"));
     expect(await seen("http://api.ada.works")).toMatchObject([
       { level: "warn", todo: expect.stringContaining("HTTPS") },
     ]);
+    for (const own of ["http://127.0.0.1:3000", "https://localhost"]) {
+      expect(await seen(own)).toMatchObject([{ level: "warn", todo: expect.stringContaining("approvers reach") }]);
+    }
     expect(await seen("https://api.ada.works")).toEqual([]);
   });
 

@@ -1,4 +1,5 @@
 import { type Config, ConfigError, type Environment, readConfig } from "../../config.ts";
+import { isLoopbackHost } from "../../standards/host-name.ts";
 import { isTestDomain } from "./dns.ts";
 import { type Finding, findingsOf } from "./finding.ts";
 
@@ -17,6 +18,8 @@ export function checkConfiguration(env: Environment): { config: Config; findings
 
 /** The doctor warns if one address may have more SMTP connections than this, because a process accepts 10,000 in total. */
 const manyOfOne = 1000;
+
+const reachable = "Set BASE_URL to the address at which receivers of events and approvers reach the API";
 
 /** Warns of valid settings that are unusual for a public service. */
 function oddities(config: Config): Finding[] {
@@ -50,13 +53,13 @@ function oddities(config: Config): Finding[] {
   }
   if (baseUrl === undefined) {
     findings.push(
-      warn(
-        `BASE_URL is not set: the addresses of attachments begin with http://${host}`,
-        "Set BASE_URL to the address at which receivers of events reach the API",
-      ),
+      warn(`BASE_URL is not set: links to attachments and to pages for approvers begin with http://${host}`, reachable),
     );
-  }
-  if (baseUrl?.startsWith("http:") === true) {
+  } else if (isLoopbackHost(new URL(baseUrl).hostname)) {
+    findings.push(
+      warn(`BASE_URL is ${baseUrl}: links to attachments and to pages for approvers lead to this machine`, reachable),
+    );
+  } else if (baseUrl.startsWith("http:")) {
     findings.push(
       warn(
         "BASE_URL is not https: keys and mail are not encrypted, relays deliver no notices there, and programs cannot sign in",
