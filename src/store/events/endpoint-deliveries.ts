@@ -3,6 +3,7 @@ import { type Db, query } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import type { events } from "../schema.ts";
 import { contentJoins, isTellable } from "./event-content.ts";
+import { numberOf, rowOf } from "./event-log.ts";
 import { deliveryId, endpointSubscribes } from "./fan-out.ts";
 import { type Addressee, addressee, asked, tried } from "./redelivery.ts";
 
@@ -48,7 +49,7 @@ export async function listEndpointDeliveries(
   db: Db,
   { before, state, limit, mostLookedAt, ...to }: EndpointDeliveryPage,
 ): Promise<ListedDeliveries> {
-  const behind = before && sql`and (e.written_by, e.id) < (${before.writtenBy}::xid8, ${before.id}::text collate "C")`;
+  const behind = before && sql`and (e.written_by, e.id) < ${rowOf(before)}`;
   const rows = await query<Row>(
     db,
     sql`with ${asked(to)},
@@ -81,7 +82,7 @@ export async function listEndpointDeliveries(
           from found where ${state ?? null}::text is null or state = ${state ?? null}
           order by found.written_by desc, found.id desc limit ${limit}
         ) shown on true
-        order by shown."writtenBy"::xid8 desc, shown.id desc`,
+        order by ${numberOf(sql`shown."writtenBy"`)} desc, shown.id desc`,
   );
   const [first] = rows;
   const isAll = (first?.lookedAt ?? 0) < mostLookedAt;

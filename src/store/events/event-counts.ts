@@ -3,6 +3,7 @@ import { type Db, query } from "../../database/db.ts";
 import type { Reach } from "../../domain/access/access.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import { isEventReached } from "../reach.ts";
+import { rowOf } from "./event-log.ts";
 
 /** The events of one minute by type. */
 export interface MinuteCounts {
@@ -61,8 +62,9 @@ export async function countEvents(db: Db, { reach, limit, from }: EventsToCount)
 }
 
 function beyond(from: { after: LogPosition } | { before: LogPosition }): SQL {
-  const { id, writtenBy } = "after" in from ? from.after : from.before;
-  return sql`and (written_by, id) ${sql.raw("after" in from ? ">" : "<")} (${writtenBy}::xid8, ${id}::text collate "C")`;
+  return "after" in from
+    ? sql`and (written_by, id) > ${rowOf(from.after)}`
+    : sql`and (written_by, id) < ${rowOf(from.before)}`;
 }
 
 function endOfPiece(order: "asc" | "desc"): SQL {

@@ -1,5 +1,6 @@
 import { type SQL, sql } from "drizzle-orm";
 import { type Database, type Db, query, transaction } from "../../database/db.ts";
+import type { LogPosition } from "../../domain/events/log-position.ts";
 
 /**
  * Raises the shift of the log if the database was moved to another cluster by a dump. The position of an event is the id of the
@@ -15,7 +16,7 @@ export function alignEventLog(db: Database): Promise<void> {
 /** Raises the shift of the log, if needed, so that an event may come into it at this position and all new events come after it. */
 export function raiseEventLog(db: Database, position: string): Promise<void> {
   return raiseShift(db, async (own) => {
-    const [found] = await query(own, sql`select where ${isImpossible(sql`${position}::xid8`)}`);
+    const [found] = await query(own, sql`select where ${isImpossible(numberOf(position))}`);
     return found && position;
   });
 }
@@ -37,9 +38,20 @@ async function raiseShift(db: Database, impossibleIn: (own: Db) => Promise<strin
   });
 }
 
+/** A position as a row that can be compared with `(written_by, id)`. */
+export function rowOf({ writtenBy, id }: LogPosition): SQL {
+  return sql`(${numberOf(writtenBy)}, ${id}::text collate "C")`;
+}
+
+/** The value of `written_by` from its text. Its type is named only in this file, because other engines have none like it. */
+export function numberOf(writtenBy: string | SQL): SQL {
+  return sql`${writtenBy}::xid8`;
+}
+
 /** Whether no transaction of this cluster can have written an event at this position yet. */
 function isImpossible(position: SQL): SQL {
-  return sql`${position} >= ((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + event_log_shift())::text)::xid8`;
+  const next = sql`((pg_snapshot_xmax(pg_current_snapshot())::text::bigint + event_log_shift())::text)`;
+  return sql`${position} >= ${numberOf(next)}`;
 }
 
 /**

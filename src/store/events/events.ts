@@ -14,6 +14,7 @@ import {
   isTellable,
   type Nullable,
 } from "./event-content.ts";
+import { rowOf } from "./event-log.ts";
 
 /** An event of the log. If its text is long, it has the size of the text in octets instead (`longBody`). */
 export type ListedEvent = EventContent & { id: string; accountId: string };
@@ -110,12 +111,8 @@ function ofIndex(mine: SQL, page: EventPage): SQL {
 }
 
 function beyond(from: LogDirection): SQL {
-  if (from.order === "asc") return sql`and (e.written_by, e.id) > ${valuesOf(from.after)}`;
-  return from.before === undefined ? sql`` : sql`and (e.written_by, e.id) < ${valuesOf(from.before)}`;
-}
-
-function valuesOf({ writtenBy, id }: LogPosition): SQL {
-  return sql`(${writtenBy}::xid8, ${id}::text collate "C")`;
+  if (from.order === "asc") return sql`and (e.written_by, e.id) > ${rowOf(from.after)}`;
+  return from.before === undefined ? sql`` : sql`and (e.written_by, e.id) < ${rowOf(from.before)}`;
 }
 
 /** The columns to sort by, each with the order of the page. */

@@ -3,6 +3,7 @@ import { type Db, query } from "../../database/db.ts";
 import { type LogPosition, startOfLog } from "../../domain/events/log-position.ts";
 import type { EventProperties } from "../../domain/events/subscription.ts";
 import { externalIdOfEvent } from "./event-content.ts";
+import { numberOf } from "./event-log.ts";
 
 /** The position up to which an account's log has been read. */
 export interface FeedHead extends LogPosition {
@@ -41,7 +42,7 @@ export async function listNewEvents(db: Db, heads: readonly FeedHead[], limit: n
         ) held
         left join lateral (
           select * from events where account_id = h."accountId" and written_by < event_log_horizon()
-          and (written_by, id) > (h."writtenBy"::xid8, h.id collate "C")
+          and (written_by, id) > (${numberOf(sql`h."writtenBy"`)}, h.id collate "C")
           order by written_by, id limit ${limit}
         ) e on true
         left join messages m on m.id = e.message_id

@@ -2,6 +2,7 @@ import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../database/db.ts";
 import type { LogPosition } from "../../domain/events/log-position.ts";
 import { contentJoins, isTellable } from "./event-content.ts";
+import { numberOf, rowOf } from "./event-log.ts";
 import {
   deliveryAgainInto,
   deliveryColumns,
@@ -74,13 +75,12 @@ export interface Recovered {
  * that one recovery runs at a time: a delivery that this statement does not find in the outbox has ended, and is in the log.
  */
 export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recovery): Promise<Recovered> {
-  const position = sql`${after.writtenBy}::xid8, ${after.id}::text collate "C"`;
   const [recovered] = await query<Recovered>(
     tx,
     sql`with ${asked(to)},
         looked as materialized (
           select e.* from events e where e.account_id = ${to.accountId} and e.written_by < event_log_horizon()
-          and (e.written_by, e.id) > (${position}) order by e.written_by, e.id limit ${limit}
+          and (e.written_by, e.id) > ${rowOf(after)} order by e.written_by, e.id limit ${limit}
         ),
         tellable as materialized (
           select e.*, m.automated is not null as is_automated from looked e ${contentJoins}
@@ -112,7 +112,7 @@ export async function insertRecovery(tx: Db, { after, limit, now, ...to }: Recov
         select (select count(*) from inserted) as queued, (select id from last) as last,
           exists (
             select from events e where e.account_id = ${to.accountId} and (e.written_by, e.id) >
-              (coalesce((select written_by from last), ${after.writtenBy}::xid8), coalesce((select id from last), ${after.id}))
+              (coalesce((select written_by from last), ${numberOf(after.writtenBy)}), coalesce((select id from last), ${after.id}))
           ) as "hasMore"`,
   );
   if (recovered === undefined) throw new Error("Cannot recover events: the database gave no answer");

@@ -51,14 +51,16 @@ export async function addToLetters(
   const sorted = added.toSorted((one, other) => (one.address.toLowerCase() < other.address.toLowerCase() ? -1 : 1));
   const rows = sorted.map((letter) => ({ ...letter, createdAt: at }));
   const fields = ["id", "address", "draftIds", "createdAt"];
-  const made = await query<Pick<Letter, "id" | "address"> & { isNew: boolean }>(
+  const made = await query<Pick<Letter, "id" | "address">>(
     tx,
     sql`insert into letters (id, address, draft_ids, created_at)
         select id, address, "draftIds", "createdAt" from ${recordSet(letters, rows, fields)}
         on conflict (lower(address collate "C")) where taken_at is null do update set draft_ids = letters.draft_ids || excluded.draft_ids
-        returning id, address, xmax = 0 as "isNew"`,
+        returning id, address`,
   );
-  const fresh = made.filter(({ isNew }) => isNew);
+  // An open letter keeps its id.
+  const newIds = new Set(added.map(({ id }) => id));
+  const fresh = made.filter(({ id }) => newIds.has(id));
   const lastOf = await lastTaken(tx, fresh);
   const items = fresh.map(({ id, address }) => {
     const lastAt = lastOf.get(address.toLowerCase());
