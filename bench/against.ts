@@ -8,19 +8,23 @@ import { join } from "node:path";
 import { leaveNothing } from "../scripts/leave-nothing.ts";
 import { type BenchDatabase, startDatabase } from "./support/database.ts";
 import { load, median } from "./support/load.ts";
+import { drainedOutbox } from "./support/outbox.ts";
 import { cpuMs, untilAtRest } from "./support/process-usage.ts";
 import { newInboxes, sendsTo } from "./support/sends.ts";
 import { type ServiceProcess, startServiceProcess } from "./support/service.ts";
 import { plainMails, smtpLoad } from "./support/smtp-load.ts";
+import { type SmtpSink, smtpSink } from "./support/smtp-sink.ts";
 
 const rounds = Number(process.env.ROUNDS ?? 6);
 const mailsOfTurn = Number(process.env.MAILS ?? 2_000);
 const seconds = Number(process.env.SECONDS ?? 2);
 const mostLost = 0.05;
 
-interface Side {
+interface Side extends AsyncDisposable {
   database: BenchDatabase;
   service: ServiceProcess;
+  /** The server that mail goes out to; undefined: mail stays in the sandbox. */
+  sink: SmtpSink | undefined;
   /** The inboxes that mail goes to and leaves from. */
   inboxIds: string[];
   addresses: string[];
@@ -36,6 +40,8 @@ interface Turn {
 interface Subject {
   name: string;
   leavesWork: boolean;
+  /** Done before a turn, and not measured. A subject with it sends mail out, so it has services of its own. */
+  prepare?(side: Side): Promise<void>;
   run(side: Side): Promise<Turn>;
 }
 
@@ -46,6 +52,7 @@ const subjects: readonly Subject[] = [
   { name: "receiving", leavesWork: true, run: (side) => receive(side, small, mailsOfTurn) },
   { name: "receiving-100k", leavesWork: true, run: (side) => receive(side, large, mailsOfTurn / 4) },
   { name: "sends", leavesWork: true, run: (side) => ask(sendsTo(side.service, side.inboxIds), 32) },
+  { name: "relaying", leavesWork: true, prepare: (side) => fillOutbox(side), run: (side) => relay(side) },
   { name: "inbox", leavesWork: false, run: (side) => read(side, "") },
   { name: "messages", leavesWork: false, run: (side) => read(side, "/messages") },
   { name: "threads", leavesWork: false, run: (side) => read(side, "/threads?limit=20") },
@@ -63,17 +70,15 @@ if (revision === undefined || unknown.length > 0) {
 }
 
 const other = await treeOf(revision);
-const before = await start(other);
-const now = await start(join(import.meta.dir, ".."));
+const house = join(import.meta.dir, "..");
+const wanted = subjects.filter(({ name }) => asked.length === 0 || asked.includes(name));
 let lost = 0;
-try {
-  for (const subject of subjects.filter(({ name }) => asked.length === 0 || asked.includes(name)))
-    await compare(subject);
-} finally {
-  for (const { service, database } of [before, now]) {
-    await service.stop();
-    await database.remove();
-  }
+for (const isRelayed of [false, true]) {
+  const some = wanted.filter(({ prepare }) => (prepare !== undefined) === isRelayed);
+  if (some.length === 0) continue;
+  await using before = await start(other, isRelayed);
+  await using now = await start(house, isRelayed);
+  for (const subject of some) await compare(subject, before, now);
 }
 process.exit(lost === 0 ? 0 : 1);
 
@@ -92,14 +97,21 @@ async function ran(command: string[], cwd: string): Promise<void> {
   if ((await child.exited) !== 0 || said.includes("fatal:")) throw new Error(`${command.join(" ")} failed: ${said}`);
 }
 
-async function start(tree: string): Promise<Side> {
+async function start(tree: string, isRelayed: boolean): Promise<Side> {
+  const sink = isRelayed ? await smtpSink() : undefined;
   const database = await startDatabase(["shared_buffers=256MB", "max_wal_size=2GB"]);
-  const service = await startServiceProcess(database.environment, { tree });
+  const outbound = sink && { OUTBOUND: `smtp://127.0.0.1:${sink.port}?tls=off` };
+  const service = await startServiceProcess({ ...database.environment, ...outbound }, { tree });
   const inboxIds = await newInboxes(service, 20);
   const addresses = await Promise.all(inboxIds.map((id) => addressOf(service, id)));
-  const side = { database, service, inboxIds, addresses, sent: 0 };
+  const stop = async () => {
+    await sink?.[Symbol.asyncDispose]();
+    await service.stop();
+    await database.remove();
+  };
+  const side = { database, service, sink, inboxIds, addresses, sent: 0, [Symbol.asyncDispose]: stop };
   // The lists read what these mails left.
-  await receive(side, small, 1_000);
+  if (!isRelayed) await receive(side, small, 1_000);
   return side;
 }
 
@@ -121,6 +133,18 @@ async function receive(side: Side, mail: (number: number) => string, mails: numb
   return { requests: mails, perSecond };
 }
 
+/** Mails wait, since the server that they go out to answers nothing. */
+async function fillOutbox({ service, sink, inboxIds }: Side): Promise<void> {
+  sink?.pause();
+  await load({ ...sendsTo(service, inboxIds), connections: 32, requests: mailsOfTurn });
+}
+
+async function relay({ database, service, sink }: Side): Promise<Turn> {
+  sink?.goOn();
+  const { perSecond } = await drainedOutbox(service, database.server, mailsOfTurn);
+  return { requests: mailsOfTurn, perSecond };
+}
+
 function read(side: Side, path: string): Promise<Turn> {
   const url = `${side.service.apiUrl}/v1/inboxes/${side.inboxIds[0]}${path}`;
   return ask({ url, headers: { authorization: `Bearer ${side.service.apiKey}` } }, 8);
@@ -137,7 +161,8 @@ interface Measured extends Turn {
   postgresMicros: number;
 }
 
-async function measure({ run, leavesWork }: Subject, side: Side): Promise<Measured> {
+async function measure({ prepare, run, leavesWork }: Subject, side: Side): Promise<Measured> {
+  await prepare?.(side);
   const { service, database } = side;
   const pids = [service.pid, ...(database.pid === undefined ? [] : [database.pid])];
   const started = pids.map(cpuMs);
@@ -150,7 +175,7 @@ async function measure({ run, leavesWork }: Subject, side: Side): Promise<Measur
 }
 
 /** The first round warms up both sides. The sides go first in turns, since the second may find a busier machine. */
-async function compare(subject: Subject): Promise<void> {
+async function compare(subject: Subject, before: Side, now: Side): Promise<void> {
   const turns: { before: Measured; now: Measured }[] = [];
   for (let round = 0; round <= rounds; round += 1) {
     const order = round % 2 === 0 ? [before, now] : [now, before];

@@ -155,7 +155,7 @@ const benchmarks: readonly Benchmark[] = [
 ];
 
 /** It writes its own section of the page. */
-const profile = { name: "profile", command: ["profile.ts"], quick: { SECONDS: "2", EVENTS: "3000" } };
+const profile = { name: "profile", command: ["profile.ts"], quick: { SECONDS: "2", MAILS: "2000", EVENTS: "3000" } };
 
 /** A benchmark that takes longer is stuck. */
 const longestMs = 60 * 60_000;

@@ -1,6 +1,6 @@
 /**
- * `bun bench/profile.ts [receiving] [accepting] [webhooks] [--page docs/performance.md]`: profiles the service's process on its
- * three hot paths with Bun's profiler, on a Postgres of its own, for SECONDS (20) each. Prints the shares by owner and the most
+ * `bun bench/profile.ts [receiving] [accepting] [relaying] [webhooks] [--page docs/performance.md]`: profiles the service's process on its
+ * four hot paths with Bun's profiler, on a Postgres of its own, for SECONDS (20) each. Prints the shares by owner and the most
  * expensive functions; --page writes them into that page.
  */
 import { mkdtempSync, rmSync } from "node:fs";
@@ -8,15 +8,18 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { readShares, type Shares } from "./support/cpu-profile.ts";
-import { startDatabase } from "./support/database.ts";
+import { type BenchDatabase, startDatabase } from "./support/database.ts";
 import { load } from "./support/load.ts";
 import { describeMachine, describeState } from "./support/machine.ts";
+import { acceptWaiting, drainedOutbox } from "./support/outbox.ts";
 import { row, writeSection } from "./support/page.ts";
 import { newInboxes, sendsTo, startProgram } from "./support/sends.ts";
 import { startServiceProcess } from "./support/service.ts";
 import { plainMails, smtpLoad } from "./support/smtp-load.ts";
+import { smtpSink } from "./support/smtp-sink.ts";
 
 const seconds = Number(process.env.SECONDS ?? 20);
+const mails = Number(process.env.MAILS ?? 20_000);
 const events = Number(process.env.EVENTS ?? 60_000);
 const functionsShown = 12;
 
@@ -39,6 +42,11 @@ const paths = {
     title: "Accepting sends: 32 connections, 64 inboxes, without the workers",
     unit: "requests/s",
     drive: accepting,
+  },
+  relaying: {
+    title: "Relaying: mails of 2 KB that wait, to smtp-sink",
+    unit: "mails/s",
+    drive: relaying,
   },
   webhooks: {
     title: "Delivering webhooks: the workers alone, a receiver that answers at once",
@@ -70,10 +78,7 @@ async function profiled(name: Path): Promise<string> {
   const directory = mkdtempSync(join(tmpdir(), "ibx-profile-"));
   const database = await startDatabase(["shared_buffers=256MB", "max_wal_size=2GB"]);
   try {
-    const { perSecond, since, until } = await drive(database.environment, [
-      "--cpu-prof",
-      `--cpu-prof-dir=${directory}`,
-    ]);
+    const { perSecond, since, until } = await drive(database, ["--cpu-prof", `--cpu-prof-dir=${directory}`]);
     const section = `### ${title}\n\n${shown(await readShares(directory, since, until), `${perSecond.toFixed(0)} ${unit}`)}`;
     process.stdout.write(`${section}\n\n`);
     return section;
@@ -83,9 +88,7 @@ async function profiled(name: Path): Promise<string> {
   }
 }
 
-type Environment = Record<string, string | undefined>;
-
-async function receiving(environment: Environment, bunArguments: string[]): Promise<Driven> {
+async function receiving({ environment }: BenchDatabase, bunArguments: string[]): Promise<Driven> {
   await using service = await startServiceProcess(environment, { bunArguments });
   const [inboxId = ""] = await newInboxes(service, 1);
   const headers = { authorization: `Bearer ${service.apiKey}` };
@@ -97,7 +100,7 @@ async function receiving(environment: Environment, bunArguments: string[]): Prom
   return await during(async () => (await smtpLoad({ ...of, mails: Math.ceil(perSecond * seconds) })).perSecond);
 }
 
-async function accepting(environment: Environment, bunArguments: string[]): Promise<Driven> {
+async function accepting({ environment }: BenchDatabase, bunArguments: string[]): Promise<Driven> {
   const service = await startProgram("accepting.ts", environment, { bunArguments });
   try {
     const inboxIds = await newInboxes(service, 64);
@@ -111,7 +114,15 @@ async function accepting(environment: Environment, bunArguments: string[]): Prom
   }
 }
 
-async function webhooks(environment: Environment, bunArguments: string[]): Promise<Driven> {
+async function relaying({ environment, server }: BenchDatabase, bunArguments: string[]): Promise<Driven> {
+  await using sink = await smtpSink();
+  await acceptWaiting(environment, { mails, inboxCount: 64 });
+  const outbound = { ...environment, OUTBOUND: `smtp://127.0.0.1:${sink.port}?tls=off` };
+  await using service = await startServiceProcess(outbound, { bunArguments });
+  return await drainedOutbox(service, server, mails);
+}
+
+async function webhooks({ environment }: BenchDatabase, bunArguments: string[]): Promise<Driven> {
   const start = (words: readonly string[], before: readonly string[] = []) =>
     Bun.spawn([process.execPath, ...before, join(import.meta.dir, "webhooks.ts"), ...words], {
       env: { ...process.env, ...environment, EVENTS: String(events) },

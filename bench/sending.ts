@@ -14,15 +14,15 @@
  *
  * Read the ratios and the CPU of each request: on a machine that others use as well, the rates mean little.
  */
-import { existsSync } from "node:fs";
 import { dispatch } from "./dispatching.ts";
 import { type BenchDatabase, engine, onEngine, startDatabase } from "./support/database.ts";
 import { load, median, percentile } from "./support/load.ts";
 import { type Measured, measured } from "./support/measured-sends.ts";
-import { cpuMs } from "./support/process-usage.ts";
+import { acceptWaiting, type Drained, drainedOutbox } from "./support/outbox.ts";
 import { report } from "./support/report.ts";
-import { bodyOf, headersOf, newInboxes, type StartedProgram, sendsTo, startProgram } from "./support/sends.ts";
+import { bodyOf, headersOf, newInboxes, sendsTo, startProgram } from "./support/sends.ts";
 import { startServiceProcess } from "./support/service.ts";
+import { smtpSink } from "./support/smtp-sink.ts";
 import { suppressed } from "./suppressed.ts";
 import { forwards, recipients, uploads } from "./writing-mail.ts";
 
@@ -30,9 +30,6 @@ const rounds = Number(process.env.ROUNDS ?? 5);
 const seconds = Number(process.env.SECONDS ?? 3);
 const inboxCount = Number(process.env.INBOXES ?? 64);
 const connectionCounts = (process.env.CONNECTIONS ?? "32,200").split(",").map(Number);
-
-/** Each look opens a connection and counts rows, so more looks would be a load. */
-const betweenLooksMs = 100;
 
 const often = { rounds, seconds };
 const parts = {
@@ -111,8 +108,6 @@ async function accept(database: BenchDatabase): Promise<void> {
 }
 
 async function relay({ server: postgres, environment: databaseEnvironment }: BenchDatabase): Promise<void> {
-  if (postgres === undefined)
-    throw new Error("Cannot measure: relay looks into the database from outside, which the embedded one forbids");
   const mails = Number(process.env.MAILS ?? 10_000);
   await using sink = await smtpSink();
   const environment = { ...databaseEnvironment, OUTBOUND: `smtp://127.0.0.1:${sink.port}?tls=off` };
@@ -130,20 +125,12 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
     unit: "mails/s",
   });
 
-  /** A service starts on a full outbox: from the first mail out to the last. */
-  async function drained(): Promise<{ perSecond: number; micros: number }[]> {
-    const rates: { perSecond: number; micros: number }[] = [];
+  async function drained(): Promise<Drained[]> {
+    const rates: Drained[] = [];
     for (let round = 0; round < rounds; round += 1) {
-      await accepted(await startProgram("accepting.ts", databaseEnvironment), mails);
+      await acceptWaiting(databaseEnvironment, { mails, inboxCount });
       await using service = await startServiceProcess(environment);
-      let firstMs = performance.now();
-      let firstCpuMs = cpuMs(service.pid);
-      for (let left = mails; left > 0; left = await waiting()) {
-        if (left === mails) [firstMs, firstCpuMs] = [performance.now(), cpuMs(service.pid)];
-        await Bun.sleep(betweenLooksMs);
-      }
-      const perSecond = (mails * 1000) / (performance.now() - firstMs);
-      rates.push({ perSecond, micros: ((cpuMs(service.pid) - firstCpuMs) * 1000) / mails });
+      rates.push(await drainedOutbox(service, postgres, mails));
     }
     return rates;
   }
@@ -155,15 +142,10 @@ async function relay({ server: postgres, environment: databaseEnvironment }: Ben
       const inboxIds = await newInboxes(service, inboxCount);
       const beforeMs = performance.now();
       await load({ ...sendsTo(service, inboxIds), connections: 32, requests: mails });
-      while ((await waiting()) > 0) await Bun.sleep(betweenLooksMs);
+      await drainedOutbox(service, postgres, mails);
       rates.push((mails * 1000) / (performance.now() - beforeMs));
     }
     return rates;
-  }
-
-  async function waiting(): Promise<number> {
-    const [row] = (await postgres?.ask("select count(*) as count from outbox", "bench")) ?? [];
-    return Number(row?.count);
   }
 }
 
@@ -217,15 +199,6 @@ interface Relayed {
   grownBytes: number;
 }
 
-/** Waiting mails, since no workers run. */
-async function accepted(server: StartedProgram, mails: number): Promise<void> {
-  try {
-    await load({ ...sendsTo(server, await newInboxes(server, inboxCount)), connections: 64, requests: mails });
-  } finally {
-    server.stop();
-  }
-}
-
 async function single(database: BenchDatabase): Promise<void> {
   await using sink = await smtpSink();
   await using service = await startServiceProcess({
@@ -255,28 +228,4 @@ async function single(database: BenchDatabase): Promise<void> {
     target: { value: { atMost: 15 } },
     note: `p99 ${percentile(sorted, 0.99).toFixed(1)} ms`,
   });
-}
-
-async function smtpSink() {
-  const program = process.env.SMTP_SINK ?? "/usr/sbin/smtp-sink";
-  if (!existsSync(program))
-    throw new Error("Cannot measure: there is no smtp-sink (package postfix); SMTP_SINK names another");
-  const port = 20_000 + Math.floor(Math.random() * 20_000);
-  // As root it needs the name of a user.
-  const asNobody = process.getuid?.() === 0 ? ["-u", "nobody"] : [];
-  const sink = Bun.spawn([program, ...asNobody, `127.0.0.1:${port}`, "1000"], { stdout: "ignore", stderr: "inherit" });
-  for (;;) {
-    if (sink.exitCode !== null) throw new Error("Cannot measure: smtp-sink has ended");
-    const answers = await Bun.connect({ hostname: "127.0.0.1", port, socket: { data() {} } }).catch(() => undefined);
-    answers?.end();
-    if (answers !== undefined) break;
-    await Bun.sleep(20);
-  }
-  return {
-    port,
-    async [Symbol.asyncDispose]() {
-      sink.kill();
-      await sink.exited;
-    },
-  };
 }
