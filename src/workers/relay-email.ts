@@ -86,12 +86,14 @@ export interface SigningKey {
 
 /** A claimed row: one destination of a message, or a letter. `message` is undefined for a letter, and if the message was deleted. */
 export type RelayItem = ClaimedItem & {
-  message: RelayedMessage | undefined;
+  message: ClaimedMessage | undefined;
   letter: Letter | undefined;
   attachments: readonly MailedAttachment[];
   /** The own domain of its sender; undefined for MAIL_DOMAIN. */
   domain: DomainOfMessage | undefined;
 };
+
+type ClaimedMessage = RelayedMessage & { envelopeFrom: string };
 
 /** A settlement, with the account and the inbox whose listeners are notified. */
 type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "inboxId">;
@@ -159,10 +161,11 @@ export function relayEmailJob(
    */
   async function offer(
     { accountId, attachments, domain }: RelayItem,
-    message: RelayedMessage,
+    message: ClaimedMessage,
     waiting: readonly RelayedRecipient[],
     signal: AbortSignal,
   ): Promise<Offered> {
+    const { id, envelopeFrom } = message;
     const mail = outgoingMail(message, attachments);
     const open = waiting.filter(({ suppressedBy }) => suppressedBy === null);
     const key = domain && keyOf(domain);
@@ -178,12 +181,7 @@ export function relayEmailJob(
     const sent =
       outside.length === 0
         ? []
-        : await relayed(
-            deps,
-            { id: message.id, accountId, mail, key, returnPathHost: domain && returnPathHost(domain) },
-            addressesOf(outside),
-            signal,
-          );
+        : await relayed(deps, { id, accountId, mail, key, envelopeFrom }, addressesOf(outside), signal);
     const outcomes = [...taken, ...sent];
     // Our own door shows nothing about the server of a lane that other mail leaves by.
     const isAtHome = outside.length === 0 && here.every(({ address }) => isOwn(domainOf(address)));
@@ -259,7 +257,7 @@ export function relayEmailJob(
 }
 
 async function claimWithMessages(
-  deps: Pick<Deps, "db" | "now" | "newId">,
+  deps: Pick<RelayEmailDeps, "db" | "now" | "newId" | "envelopeFrom">,
   claim: Claim,
   isOwn: (domain: string) => boolean,
 ): Promise<Claimed<RelayItem>> {
@@ -278,24 +276,31 @@ async function claimWithMessages(
     const letterOf = new Map(letters.map((letter) => [letter.id, letter]));
     const accounts = new Map(ofMessages.map(({ subjectId, accountId }) => [messageIdOf(subjectId), accountId]));
     const asked = Array.from(accounts, ([id, accountId]) => ({ id, accountId }));
-    const messages = new Map((await listRelayedMessages(db, asked, at)).map((message) => [message.id, message]));
-    const withFiles = [...messages.values()].filter(({ attachmentCount }) => attachmentCount > 0);
+    const messages = await listRelayedMessages(db, asked, at);
+    const withFiles = messages.filter(({ attachmentCount }) => attachmentCount > 0);
     const files = await listOutgoingAttachments(
       db,
       withFiles.map(({ id }) => id),
     );
-    const fromElsewhere = [...messages.values()].filter(({ fromAddr }) => !isOwn(domainOf(fromAddr)));
+    const fromElsewhere = messages.filter(({ fromAddr }) => !isOwn(domainOf(fromAddr)));
     const domains = await listDomainsOfMessages(
       db,
       fromElsewhere.map(({ id }) => id),
     );
     const domainOfMessage = new Map(domains.map((domain) => [domain.messageId, domain]));
     const filesOf = Map.groupBy(files, ({ messageId }) => messageId);
+    // The return paths of a claim are signed at once: one signature alone wakes a thread, which costs more than a signature.
+    const withSender = messages.map(async (message): Promise<ClaimedMessage> => {
+      const domain = domainOfMessage.get(message.id);
+      const envelopeFrom = await deps.envelopeFrom(message.id, message.fromAddr, domain && returnPathHost(domain));
+      return { ...message, envelopeFrom };
+    });
+    const messageOf = new Map((await Promise.all(withSender)).map((message) => [message.id, message]));
     const withMessage = (item: ClaimedItem): RelayItem => {
       const id = messageIdOf(item.subjectId);
       return {
         ...item,
-        message: messages.get(id),
+        message: messageOf.get(id),
         letter: letterOf.get(item.subjectId),
         attachments: filesOf.get(id) ?? [],
         domain: domainOfMessage.get(id),
@@ -357,13 +362,13 @@ interface Relaying {
   accountId: string;
   mail: OutgoingMail;
   key: SigningKey | undefined;
-  returnPathHost: string | undefined;
+  envelopeFrom: string;
 }
 
 /** Sends a mail to several addresses. Returns their outcomes in order. */
 async function relayed(
   deps: RelayEmailDeps,
-  { id, accountId, mail, key, returnPathHost }: Relaying,
+  { id, accountId, mail, key, envelopeFrom }: Relaying,
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
@@ -373,7 +378,7 @@ async function relayed(
   try {
     const envelope = {
       accountId,
-      envelopeFrom: await deps.envelopeFrom(id, mail.from.address, returnPathHost),
+      envelopeFrom,
       recipients: to.map((address) => ({ address, orcpt: address })),
       dsn: reportWish(id, deps.askDelivered),
     };
