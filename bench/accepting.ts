@@ -36,6 +36,7 @@ const deps = {
   recipientsMax: 50,
   isDirect: false,
   cell: "00",
+  cellPeers: [],
   limits: perPlan(() => noLimits),
   searchWords: perPlan(() => "all" as const),
   nudge: () => undefined,

@@ -325,6 +325,7 @@ async function workerDeps(db: Database): Promise<WorkerDeps> {
     recipientsMax: 50,
     isDirect: false,
     cell: "00",
+    cellPeers: [],
     limits: perPlan(() => noLimits),
     searchWords: perPlan(() => "all" as const),
     nudge: () => undefined,

@@ -26,6 +26,7 @@ CREATE TABLE "accounts" (
 	"limits" jsonb DEFAULT '{}'::jsonb NOT NULL,
 	"suspended" text,
 	"suspended_reason" text,
+	"moved_to" text,
 	"retention_days" integer,
 	"search_words" text,
 	"send_policy" text DEFAULT 'open' NOT NULL,
@@ -34,7 +35,8 @@ CREATE TABLE "accounts" (
 	CONSTRAINT "accounts_name_unique" UNIQUE("name"),
 	CONSTRAINT "accounts_plan" CHECK ("accounts"."plan" in ('free', 'developer', 'enterprise')),
 	CONSTRAINT "accounts_suspended" CHECK ("accounts"."suspended" in ('sending', 'all', 'moving')),
-	CONSTRAINT "accounts_search_words" CHECK ("accounts"."search_words" in ('all', 'head', 'off'))
+	CONSTRAINT "accounts_search_words" CHECK ("accounts"."search_words" in ('all', 'head', 'off')),
+	CONSTRAINT "accounts_moved_to" CHECK ("accounts"."moved_to" is null or "accounts"."suspended" = 'moving')
 );
 CREATE TABLE "addresses" (
 	"username" text PRIMARY KEY NOT NULL,

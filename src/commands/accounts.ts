@@ -70,9 +70,10 @@ export function accountCommands(program: Command): void {
           "sending: its sends; all: also its other requests and mail to it; moving: as all, while it moves",
         ).choices(suspensions),
       )
-      .option("--reason <text>", "why, for operators and the audit"),
-    (name: string, scope: string, { reason }: { reason?: string }) =>
-      admin({ operation: "account suspend", arguments: { name, scope, reason } }),
+      .option("--reason <text>", "why, for operators and the audit")
+      .option("--moved-to <host>", "with moving: the cell to which it has moved, which gets its mail"),
+    (name: string, scope: string, { reason, movedTo }: { reason?: string; movedTo?: string }) =>
+      admin({ operation: "account suspend", arguments: { name, scope, reason, movedTo } }),
   );
   reporting(account.command("resume <name>").description("end the suspension of an account"), (name: string) =>
     admin({ operation: "account resume", arguments: { name } }),

@@ -105,13 +105,13 @@ const operations = {
     const accounts = await listAccounts(deps.db.api);
     return accounts.map(({ createdAt, ...account }) => ({ ...account, createdAt: createdAt.toISOString() }));
   },
-  async "account suspend"(deps: Deps, { name = "", scope, reason }: Arguments) {
+  async "account suspend"(deps: Deps, { name = "", scope, reason, movedTo }: Arguments) {
     const suspended = suspensions.find((each) => each === scope);
     const wrong = (why: string) => new Refusal("validation_error", `Cannot suspend account: ${why}`);
     if (suspended === undefined) throw wrong(`its scope must be one of ${suspensions.join(", ")}`);
     if ((reason ?? "").length > mostReasonCharacters)
       throw wrong(`--reason must have at most ${mostReasonCharacters} characters`);
-    return suspend(deps, name, { suspended, reason });
+    return suspend(deps, name, { suspended, reason, movedTo });
   },
   async "account resume"(deps: Deps, { name = "" }: Arguments) {
     return suspend(deps, name, { suspended: null });
@@ -256,10 +256,10 @@ const operations = {
   },
 } satisfies Record<string, (deps: AdminDeps, given: Arguments) => Promise<object>>;
 
-async function suspend(deps: Deps, name: string, change: Pick<AccountChange, "suspended" | "reason">) {
+async function suspend(deps: Deps, name: string, change: Pick<AccountChange, "suspended" | "reason" | "movedTo">) {
   const { id } = await accountNamed(deps, name);
-  const { suspended, suspendedReason } = await changeAccount(deps, actor, id, change);
-  return { id, name, suspended, reason: suspendedReason };
+  const { suspended, suspendedReason, movedTo } = await changeAccount(deps, actor, id, change);
+  return { id, name, suspended, reason: suspendedReason, movedTo };
 }
 
 const mostReasonCharacters = 1_000;

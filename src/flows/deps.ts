@@ -1,5 +1,6 @@
 import type { Logger } from "pino";
 import type { Database } from "../database/db.ts";
+import type { CellPeer } from "../domain/cell-peer.ts";
 import type { NewId } from "../domain/ids.ts";
 import type { PlanLimits } from "../domain/limits.ts";
 import type { PlanSearchWords } from "../domain/search.ts";
@@ -22,6 +23,8 @@ export interface Deps {
   mailDomain: string;
   /** Two characters in new keys, by which a balancer before several services tells whose they are. */
   cell: string;
+  /** The other cells of the service. */
+  cellPeers: readonly CellPeer[];
   limits: PlanLimits;
   /** The words of a message that are indexed for search, by plan. */
   searchWords: PlanSearchWords;

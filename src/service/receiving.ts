@@ -7,6 +7,7 @@ import { type ApplyReports, reportApplier } from "../flows/receive/apply-reports
 import type { ReceivedMail } from "../flows/receive/arrival.ts";
 import { withOpinion } from "../flows/receive/ask-judge.ts";
 import { type Authenticate, senderAuthenticator } from "../flows/receive/authenticate-sender.ts";
+import { withForwarding } from "../flows/receive/forward-mail.ts";
 import { inboxOwners } from "../flows/receive/inbox-owners.ts";
 import { withJudgment } from "../flows/receive/judge-mail.ts";
 import { noticeProof } from "../flows/receive/prove-notices.ts";
@@ -36,6 +37,7 @@ import { version } from "../version.ts";
 import { webhookClient } from "../webhook/client.ts";
 import { judgeAsker } from "../webhook/judge.ts";
 import type { WorkerDeps } from "../workers/scheduler.ts";
+import { openHandOver } from "./cells.ts";
 import type { Opening } from "./opening.ts";
 
 /** The parts that receive mail, from the listener and from our own sends to our own domain. */
@@ -81,20 +83,25 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
   const memory = mailMemory(defaultLimits(config.smtpMaxBytes), config.smtpMaxBytes);
   const posted = postedMails({ maxBytes: config.smtpMaxBytes, memory });
   opened.push(posted.stop);
+  const door = mailDoor({
+    ...receiving,
+    hosts,
+    owners,
+    reports,
+    unsubscribing: leaving,
+    returned: watch.reports.returned,
+    operatorInbox: config.operatorInbox,
+    closureOf: closed.closureOf,
+    moves: closed,
+  });
+  const handOver = openHandOver(opening);
   return {
     memory,
     posted,
-    door: mailDoor({
-      ...receiving,
-      hosts,
-      owners,
-      reports,
-      unsubscribing: leaving,
-      returned: watch.reports.returned,
-      operatorInbox: config.operatorInbox,
-      closureOf: closed.closureOf,
-      moving: closed.moving,
-    }),
+    door: {
+      ...door,
+      ...(handOver && { accept: withForwarding({ ...deps, moves: closed, handOver }, door.accept) }),
+    },
     applyReports,
     hosts,
     unsubscribeNames: names,

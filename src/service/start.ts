@@ -132,6 +132,7 @@ async function start(config: Config, { log, own, siblings, opened }: StartParts)
     recipientsMax: config.recipientsMax,
     isDirect: config.outbound.kind === "direct",
     cell: config.cell,
+    cellPeers: config.cellPeers,
     nudge: (kind) => nudge(kind),
     changes,
   };

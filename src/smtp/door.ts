@@ -19,8 +19,11 @@ export interface Origin {
 }
 
 export type RecipientDecision =
-  /** The address of an inbox. The listener passes `inboxId` on with the mail. */
-  | { kind: "accept"; inboxId: string }
+  /**
+   * The address of an inbox. The listener passes `inboxId` on with the mail. One with `isApart` is the only recipient of its mail: the others
+   * get 452 4.5.3, because the answer for it may not be theirs.
+   */
+  | { kind: "accept"; inboxId: string; isApart?: boolean }
   /**
    * A return path: the envelope sender of a message that this service sent, or the address by which its recipient unsubscribes. The
    * listener passes `messageId` and `unsubscribes` on with the mail.

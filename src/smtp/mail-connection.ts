@@ -38,6 +38,8 @@ interface Transaction {
   readonly recipients: AcceptedRecipient[];
   /** The addresses of `recipients` in lower case. A mail goes only once to an address that was given twice. */
   readonly known: Set<string>;
+  /** Whether its only recipient has a mail of its own. */
+  isApart: boolean;
   readonly startedAtMs: number;
 }
 
@@ -60,6 +62,7 @@ const oneReturnPath = reply(
   "Only one return path for each mail: send the others in separate mails",
   "too_many_recipients",
 );
+const apart = reply(452, "4.5.3", "Send this recipient a mail of its own", "too_many_recipients");
 const tooManyMails = reply(451, "4.7.1", "Too many mails from your address, try again later", "mails_per_address");
 const shuttingDown = reply(421, "4.3.2", "Shutting down, try again later");
 
@@ -104,7 +107,7 @@ export class MailConnection extends ReplyingConnection {
     else if (typeof sender !== "string") this.answer(sender);
     else if (!this.#shared.takesMail(this.origin)) this.answer(tooManyMails);
     else {
-      this.#mail = { from: sender, recipients: [], known: new Set(), startedAtMs: performance.now() };
+      this.#mail = { from: sender, recipients: [], known: new Set(), isApart: false, startedAtMs: performance.now() };
       this.answer(reply(250, "2.1.0", "Ok"));
     }
     callback();
@@ -305,7 +308,14 @@ export class MailConnection extends ReplyingConnection {
 }
 
 function takeRecipient(mail: Transaction, toAddr: string, decision: RecipientDecision): Reply {
-  if (decision.kind === "accept") addRecipient(mail, { toAddr, inboxId: decision.inboxId });
+  if (mail.isApart && (decision.kind === "accept" || decision.kind === "return_path"))
+    return mail.known.has(toAddr.toLowerCase()) ? replyToRecipient(decision) : apart;
+  if (decision.kind === "accept") {
+    const { inboxId, isApart = false } = decision;
+    if (mail.recipients.length > 0 && isApart) return apart;
+    mail.isApart = isApart;
+    addRecipient(mail, { toAddr, inboxId });
+  }
   if (decision.kind === "return_path") {
     const { kind: _kind, ...path } = decision;
     // A mail may have only one return path: it is stored with the message of each, so a mail to hundreds would be stored hundreds of times.

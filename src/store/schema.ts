@@ -83,6 +83,8 @@ export const accounts = pgTable(
     suspended: text({ enum: ["sending", "all", "moving"] }),
     /** The operator's reason for the suspension. */
     suspendedReason: text(),
+    /** The host of the cell to which the account has moved, which gets its mail from now on. Null while it is here. */
+    movedTo: text(),
     /** The days after which mail is removed; null for the default of the service. */
     retentionDays: integer(),
     /** The words of its mail that are indexed, as the operator has set them for this account alone; null for those of its plan. */
@@ -97,6 +99,7 @@ export const accounts = pgTable(
     check("accounts_plan", sql`${table.plan} in ('free', 'developer', 'enterprise')`),
     check("accounts_suspended", sql`${table.suspended} in ('sending', 'all', 'moving')`),
     check("accounts_search_words", sql`${table.searchWords} in ('all', 'head', 'off')`),
+    check("accounts_moved_to", sql`${table.movedTo} is null or ${table.suspended} = 'moving'`),
   ],
 );
 

@@ -276,6 +276,23 @@ describe("a mail", () => {
     await client.ask("MAIL FROM:<>");
     expect(start(await client.ask("RCPT TO:<b@inbox.localhost>"))).toBe("250 2.1.5");
   });
+
+  test.each([
+    ["first", ["apart", "n1", "path", "APART"], ["250 2.1.5", "452 4.5.3", "452 4.5.3", "250 2.1.5"]],
+    ["second", ["n1", "apart", "n2"], ["250 2.1.5", "452 4.5.3", "250 2.1.5"]],
+    ["behind a return path", ["path", "apart", "n1"], ["250 2.1.5", "452 4.5.3", "250 2.1.5"]],
+  ] as const)("that has a mail of its own is alone in it, also when it comes %s", async (_, names, replies) => {
+    await using smtp = await testListener();
+    const client = await greeted(smtp.port);
+    smtp.door.recipient = async (address) =>
+      address.startsWith("path")
+        ? { kind: "return_path", messageId: "m" }
+        : { kind: "accept", inboxId: address, isApart: /^apart/i.test(address) };
+    await client.ask("MAIL FROM:<>");
+    const told: string[] = [];
+    for (const name of names) told.push(start(await client.ask(`RCPT TO:<${name}@inbox.localhost>`)));
+    expect(told).toEqual([...replies]);
+  });
 });
 
 describe("nothing is relayed", () => {

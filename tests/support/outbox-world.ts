@@ -58,6 +58,7 @@ export async function outboxWorld(db: Database, { clock = settable(), deps: own 
     recipientsMax: 50,
     isDirect: false,
     cell: "00",
+    cellPeers: [],
     nudge: (kind) => kind !== "dispatch" && workers?.nudge(kind),
     changes: localChanges(),
     relay,

@@ -2831,6 +2831,11 @@ export interface components {
              */
             reason: string | null;
             /**
+             * @description Host of the cell to which it has moved, which gets its mail; null: it is here
+             * @example null
+             */
+            movedTo: string | null;
+            /**
              * @description Days after which mail is removed; null: the default of the service
              * @example null
              */
@@ -2898,6 +2903,11 @@ export interface components {
              * @example head
              */
             searchWords?: ("all" | "head" | "off") | null;
+            /**
+             * @description The host of the cell to which it has moved, one of `CELL_PEERS`: its mail is handed to that cell from now on. Only while `suspended` is `moving`. Null: it is here
+             * @example c1.example.com
+             */
+            movedTo?: string | null;
         };
         /** @description A page of accounts */
         AdminAccountPage: {
@@ -3861,6 +3871,11 @@ export interface components {
              * @example null
              */
             reason: string | null;
+            /**
+             * @description Host of the cell to which it has moved, which gets its mail; null: it is here
+             * @example null
+             */
+            movedTo: string | null;
             /**
              * @description Days after which mail is removed; null: the default of the service
              * @example null
@@ -18229,6 +18244,11 @@ export interface operations {
                  * @example mail.example.com
                  */
                 "Client-Helo"?: string;
+                /**
+                 * @description The cells that have handed the mail over, so that it goes around in no circle. Believed with `INGEST_TOKEN` alone
+                 * @example 1.1 inboxd-00
+                 */
+                Via?: string;
             };
             path?: never;
             cookie?: never;
@@ -28576,6 +28596,7 @@ export interface operations {
                      *           },
                      *           "suspended": null,
                      *           "reason": null,
+                     *           "movedTo": null,
                      *           "retentionDays": null,
                      *           "inboxCount": 12,
                      *           "storageBytes": 1048576,
@@ -28731,6 +28752,7 @@ export interface operations {
                      *       },
                      *       "suspended": null,
                      *       "reason": null,
+                     *       "movedTo": null,
                      *       "retentionDays": null,
                      *       "inboxCount": 12,
                      *       "storageBytes": 1048576,
@@ -28879,6 +28901,7 @@ export interface operations {
                      *       },
                      *       "suspended": null,
                      *       "reason": null,
+                     *       "movedTo": null,
                      *       "retentionDays": null,
                      *       "inboxCount": 12,
                      *       "storageBytes": 1048576,
@@ -29029,6 +29052,7 @@ export interface operations {
                      *       },
                      *       "suspended": null,
                      *       "reason": null,
+                     *       "movedTo": null,
                      *       "retentionDays": null,
                      *       "inboxCount": 12,
                      *       "storageBytes": 1048576,
@@ -29185,6 +29209,7 @@ export interface operations {
                      *       },
                      *       "suspended": null,
                      *       "reason": null,
+                     *       "movedTo": null,
                      *       "retentionDays": null,
                      *       "inboxCount": 12,
                      *       "storageBytes": 1048576,

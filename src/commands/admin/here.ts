@@ -60,6 +60,7 @@ async function here(request: AdminRequest): Promise<object> {
       recipientsMax: config.recipientsMax,
       isDirect: config.outbound.kind === "direct",
       cell: config.cell,
+      cellPeers: config.cellPeers,
       allowPrivateWebhooks: config.allowPrivateWebhooks,
       webhooks,
       nudge: () => undefined,

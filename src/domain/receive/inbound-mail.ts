@@ -50,6 +50,8 @@ export interface MailClient {
   isProxy: boolean;
   /** Whether the mail came with INGEST_TOKEN, so that its Authentication-Results of TRUSTED_AUTHSERV_IDS count. */
   isTrusted?: boolean;
+  /** The cells that have handed the mail over. Missing if it came from outside. */
+  cells?: readonly string[];
 }
 
 /**

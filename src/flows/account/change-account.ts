@@ -21,6 +21,8 @@ export interface AccountChange {
   reason?: string | null | undefined;
   /** The words of new mail that are indexed for search; null for those of the plan. */
   searchWords?: SearchWords | null | undefined;
+  /** The host of the cell to which the account has moved; null while it is here. */
+  movedTo?: string | null | undefined;
 }
 
 /** Changes an account. All processes act on the change within a second. */
@@ -34,14 +36,17 @@ export async function changeAccount(
   return transaction(deps.db.api, async (tx) => {
     const before = await lockedAccount(tx, id);
     const { plan = before.plan, suspended = before.suspended, searchWords = before.searchWords, limits = {} } = change;
+    const { movedTo = before.movedTo } = change;
     // The reason belongs to the suspension, and ends with it.
     const kept = change.reason === undefined ? before.suspendedReason : change.reason;
+    if (change.movedTo) refuseUnknownMove(deps, suspended, change.movedTo);
     const after: AdminAccount = {
       ...before,
       name: name ?? before.name,
       plan,
       suspended,
       suspendedReason: suspended === null ? null : kept,
+      movedTo: suspended === "moving" ? movedTo : null,
       limits: withoutNulls({ ...before.limits, ...limits }),
       searchWords,
     };
@@ -56,10 +61,28 @@ export async function changeAccount(
       accountId: id,
       actor,
       target: { type: "account", id },
-      details: { fields, plan, limits: after.limits, suspended, reason: after.suspendedReason, searchWords },
+      details: {
+        fields,
+        plan,
+        limits: after.limits,
+        suspended,
+        reason: after.suspendedReason,
+        movedTo: after.movedTo,
+        searchWords,
+      },
     });
     return after;
   });
+}
+
+/** Refuses a move to a host that is no other cell, and that of an account that is open: its mail would be in two places. */
+function refuseUnknownMove({ cellPeers }: Deps, suspended: Suspension | null, movedTo: string): void {
+  const wrong = (detail: string) =>
+    new Refusal("validation_error", `Cannot change account: "movedTo" ${detail}`, {
+      faults: [{ pointer: "#/movedTo", detail }],
+    });
+  if (suspended !== "moving") throw wrong("needs an account that is suspended as moving");
+  if (!cellPeers.some(({ host }) => host === movedTo)) throw wrong("must be a host of CELL_PEERS");
 }
 
 function actionOf(before: AdminAccount, after: AdminAccount): AuditAction {

@@ -1,6 +1,6 @@
 import type { Closure } from "../../domain/access/suspension.ts";
 import { paced } from "../../primitives/paced.ts";
-import { listClosedAccounts } from "../../store/account/closures.ts";
+import { type ClosedAccount, listClosedAccounts } from "../../store/account/closures.ts";
 import type { Deps } from "../deps.ts";
 
 /**
@@ -11,8 +11,10 @@ export interface ClosedAccounts {
   closureOf(accountId: string): Closure | undefined;
   /** The suspended accounts, whose accepted mail waits without an attempt. Accepted mail of a deleted account still goes out. */
   suspended(): ReadonlySet<string>;
-  /** The accounts that are moving to another service: nothing of them may change here, and nothing may leave. */
+  /** The accounts that are moving to another service, or have moved: nothing of them may change here, and nothing may leave. */
   moving(): ReadonlySet<string>;
+  /** The host of the cell to which an account has moved; undefined while it is here. */
+  movedTo(accountId: string): string | undefined;
   /** Reads them again soon, because one has changed. */
   refresh(): void;
   /** Calls `listener` each time after one of them has changed. */
@@ -39,8 +41,8 @@ export async function closedAccounts(
   let reads = 0;
   let isClosed = false;
 
-  async function read(): Promise<Map<string, Closure>> {
-    return new Map((await listClosedAccounts(db.work)).map(({ id, closure }) => [id, closure]));
+  async function read(): Promise<Map<string, ClosedAccount>> {
+    return new Map((await listClosedAccounts(db.work)).map((account) => [account.id, account]));
   }
 
   async function refreshNow(): Promise<void> {
@@ -63,9 +65,10 @@ export async function closedAccounts(
   }
 
   return {
-    closureOf: (accountId) => closures.get(accountId),
+    closureOf: (accountId) => closures.get(accountId)?.closure,
     suspended: () => suspended,
     moving: () => moving,
+    movedTo: (accountId) => closures.get(accountId)?.movedTo ?? undefined,
     refresh: reading.ask,
     onChange: (listener) => void listeners.push(listener),
     close() {
@@ -77,10 +80,10 @@ export async function closedAccounts(
   };
 }
 
-function suspendedIn(closures: ReadonlyMap<string, Closure>): ReadonlySet<string> {
-  return new Set([...closures].flatMap(([id, closure]) => (closure === "deleted" ? [] : [id])));
+function suspendedIn(closures: ReadonlyMap<string, ClosedAccount>): ReadonlySet<string> {
+  return new Set([...closures.values()].flatMap(({ id, closure }) => (closure === "deleted" ? [] : [id])));
 }
 
-function movingIn(closures: ReadonlyMap<string, Closure>): ReadonlySet<string> {
-  return new Set([...closures].flatMap(([id, closure]) => (closure === "moving" ? [id] : [])));
+function movingIn(closures: ReadonlyMap<string, ClosedAccount>): ReadonlySet<string> {
+  return new Set([...closures.values()].flatMap(({ id, closure }) => (closure === "moving" ? [id] : [])));
 }

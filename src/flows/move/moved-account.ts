@@ -101,7 +101,7 @@ export function movedLine(
 
 function changesOf(table: string, row: PortableRow, accountId: string, domainIds: DomainIds): PortableRow {
   const { sourceId, subjectId, kind, domainId, suspended } = row;
-  if (table === "accounts" && suspended === "moving") return { suspended: null, suspendedReason: null };
+  if (table === "accounts" && suspended === "moving") return { suspended: null, suspendedReason: null, movedTo: null };
   if (table === "inboxes" && typeof domainId === "string") return { domainId: domainIds.get(domainId) ?? domainId };
   if (table === "outbox" && kind === "parse") return { subjectId: sourceIdHere(String(subjectId), accountId) };
   if (typeof sourceId === "string" && sourceId !== "") return { sourceId: sourceIdHere(sourceId, accountId) };

@@ -2,17 +2,18 @@ import { DatabaseUnavailable } from "../../database/db.ts";
 import { type Closure, refusesMail } from "../../domain/access/suspension.ts";
 import { limitsOf, receivesTooMany, roomForMail } from "../../domain/limits.ts";
 import type { ParsedMail } from "../../domain/message.ts";
-import { type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
+import { type Envelope, type InboundMail, type MailOutcome, senderInLine } from "../../domain/receive/inbound-mail.ts";
 import type { QueueEntry } from "../../mail/read/process-pool.ts";
 import { passingMemory } from "../../primitives/memory.ts";
 import { isRole, recipientAtHost, recipientOf } from "../../standards/address.ts";
 import {
+  findAccountsOf,
   findInboxByUsername,
   findReceivedAt,
   type InboxIdentity,
-  listAccountsOf,
   type ReceivingInbox,
 } from "../../store/account/inboxes.ts";
+import type { ClosedAccounts } from "../account/closed-accounts.ts";
 import type { Deps } from "../deps.ts";
 import type { OwnHosts } from "../own-hosts.ts";
 import type { Unsubscribing } from "../send/unsubscribe.ts";
@@ -37,8 +38,8 @@ export interface AcceptDeps extends Deps {
   owners?: Pick<InboxOwners, "remember"> | undefined;
   /** The suspension of an account by the operator, or its deletion. */
   closureOf?: (accountId: string) => Closure | undefined;
-  /** The accounts that are moving to another service. The default is none. */
-  moving?: () => ReadonlySet<string>;
+  /** The accounts that are moving to another service, and where to those that have moved. The default is none. */
+  moves?: Pick<ClosedAccounts, "moving" | "movedTo">;
   hosts: Pick<OwnHosts, "find">;
   /** Observes the outcome of each mail to a return path. */
   returned?: ((outcome: ReturnedOutcome) => void) | undefined;
@@ -55,7 +56,8 @@ export interface MailDoor {
 }
 
 export type RecipientFound =
-  | ({ kind: "accept" } & FoundInbox)
+  /** The mail of one with `isApart` is decided on elsewhere, so it is the only recipient of a mail that comes by SMTP. */
+  | ({ kind: "accept"; isApart?: boolean } & FoundInbox)
   | { kind: "return_path"; messageId: string; unsubscribes?: boolean }
   | { kind: "unknown" }
   | ({ kind: "suspended" } & FoundInbox)
@@ -169,6 +171,8 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     const closure = inbox && deps.closureOf?.(inbox.accountId);
     if (inbox === undefined || closure === "deleted") return { kind: "unknown" };
     const owner = { inboxId: inbox.id, accountId: inbox.accountId };
+    // The cell to which it has moved decides about the mail (forward-mail.ts).
+    if (deps.moves?.movedTo(inbox.accountId) !== undefined) return { kind: "accept", ...owner, isApart: true };
     if (inbox.disabled) return { kind: "disabled", ...owner };
     if (refusesMail(closure)) return { kind: "suspended", ...owner };
     if (isFull(inbox)) return { kind: "full", ...owner };
@@ -222,7 +226,7 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
   function gated(inbound: InboundMail<Addressee>, store: () => Promise<MailOutcome>): Promise<MailOutcome> {
     const { length } = inbound.raw;
     const storeHere = async () => {
-      const moving = deps.moving?.();
+      const moving = deps.moves?.moving();
       const isMoving = moving !== undefined && moving.size > 0 && (await concerns(inbound, moving));
       return isMoving ? ("unavailable" as const) : store();
     };
@@ -234,9 +238,8 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
    * and a mail that is stored after the last export of its account would be lost.
    */
   async function concerns({ envelope }: InboundMail<Addressee>, accountIds: ReadonlySet<string>): Promise<boolean> {
-    const inboxIds = envelope.recipients.flatMap((one) => ("inboxId" in one ? one.inboxId : []));
-    const messageIds = envelope.recipients.flatMap((one) => ("messageId" in one ? one.messageId : []));
-    return (await listAccountsOf(deps.db.mail, { inboxIds, messageIds })).some((id) => accountIds.has(id));
+    const found = await findAccountsOf(deps.db.mail, idsIn(envelope));
+    return [...found.values()].some((id) => accountIds.has(id));
   }
 
   /**
@@ -257,6 +260,14 @@ export function mailDoor(deps: AcceptDeps): MailDoor {
     deps.log.info({ ...aboutMail(received), outcome }, "mail received");
     return outcome;
   }
+}
+
+/** The ids of the inboxes of a mail, and of the messages whose return paths it came to. */
+export function idsIn({ recipients }: Envelope<Addressee>): { inboxIds: string[]; messageIds: string[] } {
+  return {
+    inboxIds: recipients.flatMap((one) => ("inboxId" in one ? one.inboxId : [])),
+    messageIds: recipients.flatMap((one) => ("messageId" in one ? one.messageId : [])),
+  };
 }
 
 function isFull({ room }: Remembered): boolean {

@@ -12,6 +12,7 @@ const adminFields = selected(accounts, "a", [
   "limits",
   "suspended",
   "suspendedReason",
+  "movedTo",
   "retentionDays",
   "inboxCount",
   "storageBytes",
@@ -70,17 +71,21 @@ export async function lockAdminAccount(tx: Db, id: string): Promise<AdminAccount
 }
 
 export interface ChangedAccount
-  extends Pick<AdminAccount, "id" | "name" | "plan" | "limits" | "suspendedReason" | "deletedAt" | "searchWords"> {
+  extends Pick<
+    AdminAccount,
+    "id" | "name" | "plan" | "limits" | "suspendedReason" | "movedTo" | "deletedAt" | "searchWords"
+  > {
   suspended: Suspension | null;
 }
 
 /** Writes an account. Returns false and writes nothing if another account has the name. */
 export async function markAccountChanged(tx: Db, account: ChangedAccount): Promise<boolean> {
-  const { id, name, plan, limits, suspended, suspendedReason, deletedAt, searchWords } = account;
+  const { id, name, plan, limits, suspended, suspendedReason, movedTo, deletedAt, searchWords } = account;
   const changed = await query(
     tx,
     sql`update accounts set name = ${name}, plan = ${plan}, limits = ${jsonb(limits)}, suspended = ${suspended},
-          suspended_reason = ${suspendedReason}, deleted_at = ${deletedAt}, search_words = ${searchWords}
+          suspended_reason = ${suspendedReason}, moved_to = ${movedTo}, deleted_at = ${deletedAt},
+          search_words = ${searchWords}
         where id = ${id} and not exists (select from accounts o where o.name = ${name} and o.id <> ${id}) returning 1`,
   );
   return changed.length === 1;

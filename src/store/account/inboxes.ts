@@ -93,20 +93,20 @@ export function listInboxOwners(
   );
 }
 
-/** Lists the accounts of inboxes, and of the inboxes of messages. */
-export async function listAccountsOf(
+/** Finds the accounts of these inboxes and messages, by their ids. */
+export async function findAccountsOf(
   db: Db,
   { inboxIds, messageIds }: { inboxIds: readonly string[]; messageIds: readonly string[] },
-): Promise<string[]> {
-  const rows = await query<{ accountId: string }>(
+): Promise<Map<string, string>> {
+  const rows = await query<{ id: string; accountId: string }>(
     db,
-    sql`select distinct i.account_id as "accountId" from (
-          select id collate "C" as id from unnest(${arrayOf("text", inboxIds)}) as asked (id)
+    sql`select concerned.id, i.account_id as "accountId" from (
+          select id collate "C" as id, id collate "C" as inbox_id from unnest(${arrayOf("text", inboxIds)}) as asked (id)
           union all
-          select inbox_id from messages where id = any(${arrayOf("text", messageIds)})
-        ) concerned join inboxes i on i.id = concerned.id`,
+          select id, inbox_id from messages where id = any(${arrayOf("text", messageIds)})
+        ) concerned join inboxes i on i.id = concerned.inbox_id`,
   );
-  return rows.map(({ accountId }) => accountId);
+  return new Map(rows.map(({ id, accountId }) => [id, accountId]));
 }
 
 /** Lists the ids among these that belong to disabled inboxes. */

@@ -76,6 +76,10 @@ const accountFields = {
   overrides,
   suspended: nullable(oneOf(suspensions), { description: "What is suspended; null: nothing", examples: [null] }),
   reason: nullable(Type.String(), { description: "Why it is suspended", examples: [null] }),
+  movedTo: nullable(Type.String(), {
+    description: "Host of the cell to which it has moved, which gets its mail; null: it is here",
+    examples: [null],
+  }),
   retentionDays: nullable(Type.Integer({ minimum: 0 }), {
     description: "Days after which mail is removed; null: the default of the service",
     examples: [null],
@@ -151,6 +155,13 @@ const AdminAccountChange = named(
         nullable(oneOf(searchWords), {
           description: `Which words of a message are indexed for search: ${searchWordsMeanings}. Null: those of the plan (\`SEARCH_WORDS\`). It holds for new mail`,
           examples: ["head"],
+        }),
+      ),
+      movedTo: Type.Optional(
+        nullable(text({ max: 253 }), {
+          description:
+            "The host of the cell to which it has moved, one of `CELL_PEERS`: its mail is handed to that cell from now on. Only while `suspended` is `moving`. Null: it is here",
+          examples: ["c1.example.com"],
         }),
       ),
     },
@@ -290,6 +301,7 @@ function toAdminAccount(deps: Deps, account: StoredAccount) {
     overrides: account.limits,
     suspended: account.suspended,
     reason: account.suspendedReason,
+    movedTo: account.movedTo,
     retentionDays: account.retentionDays,
     inboxCount: account.inboxCount,
     storageBytes: account.storageBytes,

@@ -94,6 +94,11 @@ export function inbound(deps: InboundDeps) {
           description: "The name that it gave with EHLO. Believed with `INGEST_TOKEN` alone",
           example: "mail.example.com",
         },
+        Via: {
+          description:
+            "The cells that have handed the mail over, so that it goes around in no circle. Believed with `INGEST_TOKEN` alone",
+          example: "1.1 inboxd-00",
+        },
       },
       otherBodies: {
         "message/rfc822": {
@@ -156,8 +161,20 @@ function clientOf(headers: Headers, fault: (parameter: string, detail: string) =
   if (given !== null && !isIpAddress(given)) fault("Client-Address", "must be an IP address");
   if (!/^[\x21-\x7e]{0,255}$/.test(heloName)) fault("Client-Helo", "must be one name");
   const { host, network } = given === null ? { host: undefined, network: "ingest" } : originOf(given);
-  return { address: host, network, heloName, secure: false, isProxy: false, isTrusted: true };
+  const cells = [...(headers.get("via") ?? "").matchAll(cellInVia)].map(([, cell = ""]) => cell);
+  return {
+    address: host,
+    network,
+    heloName,
+    secure: false,
+    isProxy: false,
+    isTrusted: true,
+    ...(cells.length > 0 && { cells }),
+  };
 }
+
+/** An entry of `Via` (RFC 9110 §7.6.3) by a cell that has handed the mail over. */
+const cellInVia = /\binboxd-([0-9A-Za-z]{2})\b/g;
 
 function isAddress(text: string | undefined): boolean {
   return text !== undefined && isEnvelopeAddress(text);
