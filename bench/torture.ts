@@ -1,13 +1,15 @@
 /**
- * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres] [--processes N] [--pooled] [--partition]`: the whole service
- * under load and faults, held against a ledger that is kept outside of it. `--pooled` puts a PgBouncer before the Postgres, `--partition`
- * partitions the tables of a Postgres meanwhile. `--self-test` does the same to services that are broken on purpose, each of which must be
- * caught (`--only` those whose file begins so); `--entry` to any other program that starts a service, without retention and erasure, which
- * take days there. `PROCESSES=2` in the environment gives each service two processes at its ports.
+ * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres|patroni] [--processes N] [--pooled] [--partition]`: the
+ * whole service under load and faults, held against a ledger that is kept outside of it. With `patroni`, two Postgres take over from
+ * each other; `--pooled` puts a PgBouncer before the database, `--partition` partitions the tables of a Postgres meanwhile.
+ * `--self-test` does the same to services that are broken on purpose, each of which must be caught (`--only` those whose file begins
+ * so); `--entry` to any other program that starts a service, without retention and erasure, which take days there. `PROCESSES=2` in
+ * the environment gives each service two processes at its ports.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
 import { leaveNothing } from "../scripts/leave-nothing.ts";
+import { hasPatroni } from "../tests/support/patroni.ts";
 import { hasPgBouncer } from "../tests/support/pgbouncer.ts";
 import type { ServiceFault } from "./torture/faults.ts";
 import { hurriedEntry } from "./torture/fleet.ts";
@@ -31,11 +33,13 @@ const { values } = parseArgs({
 const seconds = positive("minutes") * 60;
 const seed = positive("seed");
 const processes = positive("processes");
-const database = values.database === "postgres" ? "postgres" : "embedded";
-if (values.database !== database) refuse("--database must be embedded or postgres");
+const databases = ["embedded", "postgres", "patroni"] as const;
+const database =
+  databases.find((name) => name === values.database) ?? refuse("--database must be embedded, postgres or patroni");
+if (database === "patroni" && !hasPatroni) refuse("patroni, etcd or haproxy is not here");
 const isPooled = values.pooled;
 if (database === "embedded" && processes > 1) refuse("the embedded database belongs to one process");
-if (database === "embedded" && isPooled) refuse("--pooled needs --database postgres");
+if (database === "embedded" && isPooled) refuse("--pooled needs another database");
 if (isPooled && !hasPgBouncer) refuse("pgbouncer is not here");
 const isPartitioned = values.partition;
 if (database === "embedded" && isPartitioned) refuse("the embedded database has no partitions");

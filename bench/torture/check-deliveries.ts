@@ -1,5 +1,6 @@
 import { sql } from "drizzle-orm";
 import { type Database, query } from "../../src/database/db.ts";
+import { webhookLeaseMs } from "./leases.ts";
 import { isExcused, isWanted, type Ledger, type LedgerEndpoint, type LoggedEvent } from "./ledger.ts";
 
 interface Attempt {
@@ -56,7 +57,8 @@ function checkPromise(
   if (heard !== undefined && heard.inboxId !== event.inboxId)
     ledger.violation("I6", `${about} was told of another inbox`);
   const [first] = answered;
-  if (first !== undefined && first.attempt < last && !isExcused(ledger.disturbances, first.attemptedAt.getTime()))
+  const isRepeated = first !== undefined && first.attempt < last;
+  if (isRepeated && !isExcused(ledger.disturbances, first.attemptedAt.getTime(), webhookLeaseMs))
     ledger.violation("I3", `${about} was answered at attempt ${first.attempt} of ${last}, with no fault near it`);
   for (const [attempt, { arrivals }] of heard?.attempts ?? []) {
     if (arrivals > 1) ledger.violation("I3", `attempt ${attempt} of ${about} arrived ${arrivals} times`);

@@ -6,18 +6,19 @@ import { checkDeliveries } from "./check-deliveries.ts";
 import { checkHeard } from "./check-heard.ts";
 import { checkPassingRows } from "./check-passing.ts";
 import { checkDeletedRows } from "./deleting.ts";
+import { relayLeaseMs } from "./leases.ts";
 import { digestOf, type Ledger } from "./ledger.ts";
 import { passingName } from "./passing.ts";
 import { standingRules } from "./standing-rules.ts";
 
 /** The invariants between rows, whatever happened. */
-export async function checkRows(ledger: Ledger, db: Database, longestLeaseMs: number): Promise<void> {
+export async function checkRows(ledger: Ledger, db: Database): Promise<void> {
   for (const [invariant, what, statement] of rules) {
     for (const row of await query<Record<string, unknown>>(db.api, sql.raw(statement))) {
       ledger.violation(invariant, `${what}: ${JSON.stringify(row)}`);
     }
   }
-  await checkOutbox(ledger, db, longestLeaseMs);
+  await checkOutbox(ledger, db);
   await checkDeliveries(ledger, db);
   await checkHeard(ledger, db);
   await checkSources(ledger, db);
@@ -187,12 +188,12 @@ export async function checkLimits(ledger: Ledger, db: Database): Promise<void> {
   }
 }
 
-async function checkOutbox(ledger: Ledger, db: Database, longestLeaseMs: number): Promise<void> {
+async function checkOutbox(ledger: Ledger, db: Database): Promise<void> {
   const rows = await query<{ subjectId: string; kind: string; state: string; attempt: number; dueAt: Date }>(
     db.api,
     sql`select subject_id as "subjectId", kind, state, attempt, due_at as "dueAt" from outbox`,
   );
-  const latestMs = Date.now() + longestLeaseMs;
+  const latestMs = Date.now() + relayLeaseMs;
   for (const { subjectId, kind, state, attempt, dueAt } of rows) {
     const about = `${subjectId} (${kind}, attempt ${attempt}) is ${state} until ${dueAt.toISOString()}`;
     if (dueAt.getTime() > latestMs) ledger.violation("I5", `${about}, longer than any lease`);

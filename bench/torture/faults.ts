@@ -1,7 +1,9 @@
 import type { Chance } from "../../tests/support/chance.ts";
+import type { PatroniCluster } from "../../tests/support/patroni.ts";
 import type { PostgresServer } from "../../tests/support/postgres.ts";
 import type { TortureZone } from "./domains.ts";
 import type { Place } from "./fleet.ts";
+import { relayLeaseMs, webhookLeaseMs } from "./leases.ts";
 import type { Disturbance } from "./ledger.ts";
 import type { TortureReceiver } from "./receivers.ts";
 import type { TortureRelay } from "./relay.ts";
@@ -10,20 +12,27 @@ import type { World } from "./world.ts";
 export interface Victims {
   world: World;
   postgres: PostgresServer | undefined;
+  cluster: PatroniCluster | undefined;
   relay: TortureRelay;
   dns: TortureZone;
   receivers: readonly TortureReceiver[];
-  /** A process is stopped for a little longer than a lease. */
-  webhookLeaseMs: number;
-  relayLeaseMs: number;
   shutdownMs: number;
   /** Undefined: all faults that the service must survive. */
   faults: readonly ServiceFault[] | undefined;
 }
 
-export type ServiceFault = "kill" | "terminate" | "stop" | (typeof databaseFaults)[number];
+export type ServiceFault =
+  | "kill"
+  | "terminate"
+  | "stop"
+  | (typeof databaseFaults)[number]
+  | (typeof clusterFaults)[number];
 
 const databaseFaults = ["database stopped", "database frozen", "backends killed"] as const;
+
+const clusterFaults = ["primary switched over", "primary killed"] as const;
+/** The longest time without the database when another server takes its place. */
+const mostAwayMs = 30_000;
 
 /** Causes one fault after the other in the service and its database, and others in its peers, until the drain. */
 export async function injectFaults(victims: Victims, chance: Chance, untilMs: number): Promise<void> {
@@ -34,8 +43,9 @@ export async function injectFaults(victims: Victims, chance: Chance, untilMs: nu
 }
 
 async function faultsOfService(victims: Victims, chance: Chance, untilMs: number): Promise<void> {
-  const { world, postgres } = victims;
-  const usual = ["kill", "kill", "kill", "terminate", "stop", ...(postgres ? databaseFaults : [])] as const;
+  const { world, postgres, cluster } = victims;
+  const ofDatabase = cluster ? clusterFaults : postgres ? databaseFaults : [];
+  const usual = ["kill", "kill", "kill", "terminate", "stop", ...ofDatabase] as const;
   const kinds: readonly ServiceFault[] = victims.faults ?? usual;
   if (kinds.length === 0) return void (await Bun.sleep(untilMs - Date.now()));
   // Each kind once, in the seed's order, before any repeats, so that a short run has them all.
@@ -48,7 +58,9 @@ async function faultsOfService(victims: Victims, chance: Chance, untilMs: number
     if (kind === "kill") await kill(victims, place, chance);
     else if (kind === "terminate") await terminate(victims, place);
     else if (kind === "stop") await stopPastLease(victims, place, chance, untilMs);
-    else if (postgres) await databaseFault(victims, postgres, kind, chance);
+    else if (kind === "primary switched over" || kind === "primary killed") {
+      if (cluster) await clusterFault(victims, cluster, kind);
+    } else if (postgres) await databaseFault(victims, postgres, kind, chance);
     await Bun.sleep(chance.whole(500, 4000));
   }
 }
@@ -70,9 +82,10 @@ async function terminate({ world, shutdownMs }: Victims, place: Place): Promise<
   await revive(world, place);
 }
 
-/** After the lease another process has its claims, and it must not overwrite that one's results. */
-async function stopPastLease(victims: Victims, place: Place, chance: Chance, untilMs: number): Promise<void> {
-  const { world, webhookLeaseMs, relayLeaseMs } = victims;
+/**
+ * Stops a process for a little longer than a lease. Then another process has its claims, and it must not overwrite that one's results.
+ */
+async function stopPastLease({ world }: Victims, place: Place, chance: Chance, untilMs: number): Promise<void> {
   // A single process has no other to take over.
   const isAlone = world.fleet.places.length === 1;
   const isLong = !isAlone && untilMs - Date.now() > 3 * relayLeaseMs && chance.is(0.4);
@@ -110,6 +123,46 @@ async function databaseFault(
   await untilItServes(world);
 }
 
+/** Lets another server become the primary, and measures for how long no process was ready. */
+async function clusterFault(
+  { world }: Victims,
+  cluster: PatroniCluster,
+  kind: (typeof clusterFaults)[number],
+): Promise<void> {
+  const longestAwayMs = watchReadiness(world);
+  await during(world, "database", async () => {
+    await (kind === "primary killed" ? cluster.killPrimary() : cluster.switchOver());
+    await untilItServes(world);
+  });
+  const awayMs = await longestAwayMs();
+  const { counts } = world.ledger;
+  counts.set(longestAway, Math.max(counts.get(longestAway) ?? 0, awayMs));
+  if (awayMs > mostAwayMs) world.ledger.violation("alive", `nothing was ready for ${awayMs} ms when the ${kind}`);
+  await cluster.untilSynchronous();
+}
+
+/** Watches until the returned function is called, which returns the longest time without a process that was ready. */
+function watchReadiness(world: World): () => Promise<number> {
+  let isOver = false;
+  async function watch(): Promise<number> {
+    let longestMs = 0;
+    let readyMs = Date.now();
+    for (; !isOver; await Bun.sleep(50)) {
+      if (!(await isReady(world))) continue;
+      longestMs = Math.max(longestMs, Date.now() - readyMs);
+      readyMs = Date.now();
+    }
+    return Math.max(longestMs, Date.now() - readyMs);
+  }
+  const watching = watch();
+  return () => {
+    isOver = true;
+    return watching;
+  };
+}
+
+const longestAway = "longest time without a primary, ms";
+
 const killBackends =
   "select pg_terminate_backend(pid) from pg_stat_activity where application_name = 'inboxd' and pid <> pg_backend_pid()";
 
@@ -117,12 +170,7 @@ const killBackends =
 async function untilItServes(world: World): Promise<void> {
   const beganMs = Date.now();
   while (Date.now() - beganMs < 20_000) {
-    const running = world.fleet.any();
-    const isReady = await fetch(`${running?.apiUrl}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
-      ({ ok }) => ok,
-      () => false,
-    );
-    if (isReady) {
+    if (await isReady(world)) {
       const tookMs = Date.now() - beganMs;
       world.ledger.count("recoveries of the database");
       world.ledger.counts.set(slowest, Math.max(world.ledger.counts.get(slowest) ?? 0, tookMs));
@@ -134,6 +182,13 @@ async function untilItServes(world: World): Promise<void> {
 }
 
 const slowest = "slowest recovery of the database, ms";
+
+function isReady(world: World): Promise<boolean> {
+  return fetch(`${world.fleet.any()?.apiUrl}/readyz`, { signal: AbortSignal.timeout(2000) }).then(
+    ({ ok }) => ok,
+    () => false,
+  );
+}
 
 async function faultsOfNeighbours(
   { world, relay, dns, receivers }: Victims,

@@ -374,11 +374,11 @@ export function newLedger(): Ledger {
 
 /**
  * Whether something at this instant may have been done without being written down: a process was killed or stopped then
- * or soon after, or the database was away until one was.
+ * or soon after, or the database was away until one was, or for longer than its lease.
  */
-export function isExcused(disturbances: readonly Disturbance[], atMs: number): boolean {
+export function isExcused(disturbances: readonly Disturbance[], atMs: number, leaseMs: number): boolean {
   return disturbances.some(({ kind, fromMs, untilMs }) => {
-    if (kind !== "ended" && kind !== "stopped") return false;
+    if (kind === "database" && untilMs - fromMs <= leaseMs) return false;
     const outages = disturbances.filter(
       (other) => other.kind === "database" && other.fromMs <= untilMs && other.untilMs + graceMs >= fromMs,
     );

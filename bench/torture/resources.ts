@@ -12,7 +12,7 @@ const sampleMs = 2000;
 
 /** I7: connections and files are closed after the load, and memory stays bounded. */
 export interface ResourceWatch {
-  check(postgres: PostgresServer | undefined, relayConnections: () => number): Promise<void>;
+  check(postgres: Pick<PostgresServer, "ask"> | undefined, relayConnections: () => number): Promise<void>;
   stop(): void;
 }
 
@@ -108,7 +108,7 @@ async function listenersAt({ apiUrl }: Running): Promise<number> {
   return counts.reduce((sum, [, count]) => sum + Number(count), 0);
 }
 
-async function checkConnections({ ledger, fleet }: World, postgres: PostgresServer): Promise<void> {
+async function checkConnections({ ledger, fleet }: World, postgres: Pick<PostgresServer, "ask">): Promise<void> {
   const [row] = await postgres.ask(
     "select count(*)::int as count from pg_stat_activity where application_name = 'inboxd'",
   );

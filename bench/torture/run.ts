@@ -6,6 +6,7 @@ import { readConfig } from "../../src/config.ts";
 import { openDatabase, roleSettings } from "../../src/database/db.ts";
 import { partitionableTables } from "../../src/domain/partitions.ts";
 import { type Chance, chanceOf } from "../../tests/support/chance.ts";
+import { startPatroni } from "../../tests/support/patroni.ts";
 import { asInDocs, type PgBouncer, startPgBouncer } from "../../tests/support/pgbouncer.ts";
 import { type PostgresServer, startPostgres } from "../../tests/support/postgres.ts";
 import { agent } from "./agents.ts";
@@ -26,6 +27,7 @@ import { newFleet, serviceEntry } from "./fleet.ts";
 import { firstKey, furnish, limitedSendsPerMinute, newAccount } from "./furnish.ts";
 import { checkJudged, judgedInbox } from "./judged.ts";
 import { keyManager } from "./keys.ts";
+import { relayLeaseMs, webhookTimeoutMs } from "./leases.ts";
 import { type Ledger, type LedgerAccount, newLedger } from "./ledger.ts";
 import { startListeners } from "./listeners.ts";
 import { mailSender } from "./mail-senders.ts";
@@ -44,7 +46,8 @@ import { drive, type World } from "./world.ts";
 export interface TortureOptions {
   seconds: number;
   seed: number;
-  database: "embedded" | "postgres";
+  /** `patroni`: two Postgres servers, of which one is the primary. */
+  database: "embedded" | "postgres" | "patroni";
   processes: number;
   /** Whether a PgBouncer in transaction mode is before the Postgres. */
   isPooled: boolean;
@@ -60,10 +63,6 @@ export interface TortureOptions {
 
 const mailDomain = "torture.example";
 const shutdownMs = 5000;
-const webhookTimeoutMs = 1000;
-/** The service's leases, without renewal. */
-const webhookLeaseMs = webhookTimeoutMs + 15_000;
-const relayLeaseMs = 60_000;
 /** Longer than a client needs to read the whole log. */
 const hearingMs = 30_000;
 export const longestSettleMs = relayLeaseMs + 45_000;
@@ -78,8 +77,10 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   const relay = startRelay(ledger, chance.fork());
   cleanups.defer(() => relay.stop());
   const postgres = options.database === "postgres" ? await startPostgres() : undefined;
-  if (postgres !== undefined) cleanups.defer(() => postgres.remove());
-  const databaseUrl = postgres && (await newDatabase(postgres, options));
+  const cluster = options.database === "patroni" ? await startPatroni() : undefined;
+  const server = postgres ?? cluster;
+  cleanups.defer(() => server?.remove());
+  const databaseUrl = server && (await newDatabase(server, options));
   const dns = await startZone(chance.fork());
   cleanups.defer(() => dns.close());
   const objects = await startObjects(ledger, chance.fork());
@@ -126,11 +127,10 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   const victims = {
     world,
     postgres,
+    cluster,
     relay,
     dns,
     receivers: receivers.map(({ moody }) => moody),
-    webhookLeaseMs,
-    relayLeaseMs,
     shutdownMs,
     faults: options.faults,
   };
@@ -164,7 +164,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
   await checkShown(world);
   await checkDomains(world);
   await checkJudged(world);
-  await watch.check(postgres, () => relay.connections());
+  await watch.check(server, () => relay.connections());
   for (const place of fleet.places) {
     const code = await place.end("SIGTERM");
     if (code !== 0) ledger.violation("stop", `${place.name} ended with code ${code}`);
@@ -178,7 +178,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     timeouts: { statementMs: 300_000, deadlineMs: 300_000 },
   });
   try {
-    await checkRows(ledger, db, relayLeaseMs);
+    await checkRows(ledger, db);
     await checkLimits(ledger, db);
     await checkReports(ledger, db);
     await checkDrafts(ledger, db);
@@ -190,7 +190,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
 }
 
 /** Makes the database of the service. Behind a pooler the role has the settings of its sessions, as the guide says. */
-async function newDatabase(server: PostgresServer, { isPooled }: TortureOptions): Promise<string> {
+async function newDatabase(server: Pick<PostgresServer, "url" | "ask">, { isPooled }: TortureOptions): Promise<string> {
   await server.ask("create database torture owner inboxd");
   for (const [name, value] of Object.entries(isPooled ? roleSettings : {}))
     await server.ask(`alter role inboxd in database torture set ${name} = '${value}'`);

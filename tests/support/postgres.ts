@@ -20,7 +20,7 @@ export interface PostgresServer {
   remove(): Promise<void>;
 }
 
-const binaries = newestBinaries();
+export const binaries = newestBinaries();
 
 /** Whether this machine has the server's programs. */
 export const hasPostgres = binaries !== undefined;

@@ -12,11 +12,11 @@ export async function untilAnswered<Answer>(ask: () => Promise<Answer | undefine
   }
 }
 
-/** Polls `isSo` 50 times a second, at most for `longestMs`, and spares the processes that answer it. */
-export async function untilSo(isSo: () => boolean | Promise<boolean>, longestMs = 60_000): Promise<void> {
+/** Polls `isSo` 50 times a second by default, at most for `longestMs`, and spares the processes that answer it. */
+export async function untilSo(isSo: () => boolean | Promise<boolean>, longestMs = 60_000, pauseMs = 20): Promise<void> {
   const endMs = performance.now() + longestMs;
   while (!(await isSo())) {
     if (performance.now() > endMs) throw new Error(`Not so after ${longestMs} ms`);
-    await Bun.sleep(20);
+    await Bun.sleep(pauseMs);
   }
 }
