@@ -1,10 +1,10 @@
 /**
  * `bun run torture [--minutes N] [--seed S] [--database embedded|postgres|patroni] [--processes N] [--pooled] [--partition]`: the
- * whole service under load and faults, held against a ledger that is kept outside of it. With `patroni`, two Postgres take over from
- * each other; `--pooled` puts a PgBouncer before the database, `--partition` partitions the tables of a Postgres meanwhile.
- * `--self-test` does the same to services that are broken on purpose, each of which must be caught (`--only` those whose file begins
- * so); `--entry` to any other program that starts a service, without retention and erasure, which take days there. `PROCESSES=2` in
- * the environment gives each service two processes at its ports.
+ * whole service under load and faults, held against a ledger that is kept outside of it. With `patroni`, two Postgres behind a
+ * HAProxy take over from each other, every `--failover-seconds` (30); `--pooled` puts a PgBouncer before the database, `--partition`
+ * partitions the tables of a Postgres meanwhile. `--self-test` does the same to services that are broken on purpose, each of which
+ * must be caught (`--only` those whose file begins so); `--entry` to any other program that starts a service, without retention and
+ * erasure, which take days there. `PROCESSES=2` in the environment gives each service two processes at its ports.
  */
 import { join, resolve } from "node:path";
 import { parseArgs } from "node:util";
@@ -23,6 +23,7 @@ const { values } = parseArgs({
     seed: { type: "string", default: String(Date.now() % 1_000_000) },
     database: { type: "string", default: "embedded" },
     processes: { type: "string", default: "1" },
+    "failover-seconds": { type: "string", default: "30" },
     pooled: { type: "boolean", default: false },
     entry: { type: "string", default: hurriedEntry },
     partition: { type: "boolean", default: false },
@@ -33,6 +34,7 @@ const { values } = parseArgs({
 const seconds = positive("minutes") * 60;
 const seed = positive("seed");
 const processes = positive("processes");
+const failoverEveryMs = positive("failover-seconds") * 1000;
 const databases = ["embedded", "postgres", "patroni"] as const;
 const database =
   databases.find((name) => name === values.database) ?? refuse("--database must be embedded, postgres or patroni");
@@ -56,6 +58,7 @@ async function once(entry: string): Promise<number> {
     seconds,
     seed,
     database,
+    failoverEveryMs,
     processes,
     isPooled,
     isPartitioned,
@@ -64,7 +67,8 @@ async function once(entry: string): Promise<number> {
     settleMs: longestSettleMs,
   });
   for (const [what, count] of [...ledger.counts].sort()) console.log(`${String(count).padStart(9)}  ${what}`);
-  const options = `${isPooled ? " --pooled" : ""}${isPartitioned ? " --partition" : ""}`;
+  const cluster = database === "patroni" ? ` --failover-seconds ${values["failover-seconds"]}` : "";
+  const options = `${cluster}${isPooled ? " --pooled" : ""}${isPartitioned ? " --partition" : ""}`;
   const repeat = `bun run torture --minutes ${values.minutes} --database ${database} --processes ${processes}${options} --seed ${seed}`;
   tell(ledger, `; repeat with ${repeat}`);
   const count = violationsOf(ledger);
@@ -334,6 +338,7 @@ async function selfTest(): Promise<number> {
         seconds,
         seed,
         database,
+        failoverEveryMs,
         processes,
         isPooled,
         entry,
@@ -360,7 +365,7 @@ function violationsOf(ledger: Ledger): number {
   return [...ledger.violations.keys()].reduce((sum, name) => sum + (ledger.counts.get(`violation ${name}`) ?? 0), 0);
 }
 
-function positive(name: "minutes" | "seed" | "processes"): number {
+function positive(name: "minutes" | "seed" | "processes" | "failover-seconds"): number {
   const value = Number(values[name]);
   if (!(value > 0)) refuse(`--${name} must be a number above 0`);
   return value;

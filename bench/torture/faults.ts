@@ -13,6 +13,8 @@ export interface Victims {
   world: World;
   postgres: PostgresServer | undefined;
   cluster: PatroniCluster | undefined;
+  /** The time from one failover of the cluster to the next. */
+  failoverEveryMs: number;
   relay: TortureRelay;
   dns: TortureZone;
   receivers: readonly TortureReceiver[];
@@ -21,12 +23,7 @@ export interface Victims {
   faults: readonly ServiceFault[] | undefined;
 }
 
-export type ServiceFault =
-  | "kill"
-  | "terminate"
-  | "stop"
-  | (typeof databaseFaults)[number]
-  | (typeof clusterFaults)[number];
+export type ServiceFault = "kill" | "terminate" | "stop" | (typeof databaseFaults)[number];
 
 const databaseFaults = ["database stopped", "database frozen", "backends killed"] as const;
 
@@ -43,14 +40,21 @@ export async function injectFaults(victims: Victims, chance: Chance, untilMs: nu
 }
 
 async function faultsOfService(victims: Victims, chance: Chance, untilMs: number): Promise<void> {
-  const { world, postgres, cluster } = victims;
-  const ofDatabase = cluster ? clusterFaults : postgres ? databaseFaults : [];
-  const usual = ["kill", "kill", "kill", "terminate", "stop", ...ofDatabase] as const;
+  const { world, postgres, cluster, failoverEveryMs } = victims;
+  const usual = ["kill", "kill", "kill", "terminate", "stop", ...(postgres ? databaseFaults : [])] as const;
   const kinds: readonly ServiceFault[] = victims.faults ?? usual;
   if (kinds.length === 0) return void (await Bun.sleep(untilMs - Date.now()));
   // Each kind once, in the seed's order, before any repeats, so that a short run has them all.
   let waiting: ServiceFault[] = [];
+  let failovers: (typeof clusterFaults)[number][] = [];
+  let failoverMs = Date.now() + failoverEveryMs;
   while (Date.now() < untilMs) {
+    if (cluster && Date.now() >= failoverMs) {
+      failoverMs += failoverEveryMs;
+      if (failovers.length === 0) failovers = shuffled(clusterFaults, chance);
+      await clusterFault(victims, cluster, failovers.pop() ?? "primary killed");
+      continue;
+    }
     if (waiting.length === 0) waiting = shuffled(kinds, chance);
     const kind = waiting.pop() ?? "kill";
     const place = chance.pick(world.fleet.places);
@@ -58,9 +62,7 @@ async function faultsOfService(victims: Victims, chance: Chance, untilMs: number
     if (kind === "kill") await kill(victims, place, chance);
     else if (kind === "terminate") await terminate(victims, place);
     else if (kind === "stop") await stopPastLease(victims, place, chance, untilMs);
-    else if (kind === "primary switched over" || kind === "primary killed") {
-      if (cluster) await clusterFault(victims, cluster, kind);
-    } else if (postgres) await databaseFault(victims, postgres, kind, chance);
+    else if (postgres) await databaseFault(victims, postgres, kind, chance);
     await Bun.sleep(chance.whole(500, 4000));
   }
 }
@@ -129,6 +131,7 @@ async function clusterFault(
   cluster: PatroniCluster,
   kind: (typeof clusterFaults)[number],
 ): Promise<void> {
+  world.ledger.count(`fault: ${kind}`);
   const longestAwayMs = watchReadiness(world);
   await during(world, "database", async () => {
     await (kind === "primary killed" ? cluster.killPrimary() : cluster.switchOver());

@@ -48,6 +48,7 @@ export interface TortureOptions {
   seed: number;
   /** `patroni`: two Postgres servers, of which one is the primary. */
   database: "embedded" | "postgres" | "patroni";
+  failoverEveryMs: number;
   processes: number;
   /** Whether a PgBouncer in transaction mode is before the Postgres. */
   isPooled: boolean;
@@ -128,6 +129,7 @@ export async function torture(options: TortureOptions): Promise<Ledger> {
     world,
     postgres,
     cluster,
+    failoverEveryMs: options.failoverEveryMs,
     relay,
     dns,
     receivers: receivers.map(({ moody }) => moody),
