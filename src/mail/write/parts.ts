@@ -36,21 +36,24 @@ export function bodyOf(mail: OutgoingMail): Part {
   return multipart(mail, "mixed", [related, ...attached.map((file) => filePart(file, "attachment"))]);
 }
 
-/** The texts of a mail, joined by mimetext. mimetext gets encoded bodies, since its own encoding is unsafe, and no header fields. */
+/** The text and the HTML of a mail, joined by mimetext. It gets encoded bodies, since its own encoding is unsafe, and no header fields. */
 function textsOf({ messageId, bodyText, bodyHtml }: OutgoingMail): Part {
+  const text = encodeBody(cleanText(bodyText));
+  if (bodyHtml === undefined) {
+    const fields = ["Content-Type: text/plain; charset=utf-8", `Content-Transfer-Encoding: ${text.encoding}`];
+    return { fields, content: [`${text.data}\r\n`] };
+  }
   const message = createMimeMessage();
   message.headers.fields = [];
-  if (bodyHtml !== undefined) message.boundaries.alt = boundaryOf(messageId, "alternative");
-  const add = (contentType: string, text: string) =>
-    message.addMessage({ contentType, charset: "utf-8", ...encodeBody(cleanText(text)) });
-  add("text/plain", bodyText);
-  if (bodyHtml !== undefined) add("text/html", bodyHtml);
+  message.boundaries.alt = boundaryOf(messageId, "alternative");
+  message.addMessage({ contentType: "text/plain", charset: "utf-8", ...text });
+  message.addMessage({ contentType: "text/html", charset: "utf-8", ...encodeBody(cleanText(bodyHtml)) });
   const raw = message.asRaw();
   const headEnd = raw.indexOf("\r\n\r\n");
   // The result begins with the line end of the missing header.
   const fields = raw.slice("\r\n".length, headEnd).split("\r\n");
   return {
-    fields: bodyHtml === undefined ? fields : ["Content-Transfer-Encoding: 7bit", ...fields],
+    fields: ["Content-Transfer-Encoding: 7bit", ...fields],
     content: [`${raw.slice(headEnd + "\r\n\r\n".length)}\r\n`],
   };
 }
