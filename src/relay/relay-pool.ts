@@ -133,9 +133,10 @@ function relayConnections(options: ConnectionOptions): RelayConnections {
   }
 
   function rest(session: SmtpSession): void {
-    resting.add(session);
     if (closing.signal.aborted) dismiss(session);
-    else serve();
+    else if (line.length > 0) line.serveFirst(session);
+    else resting.add(session);
+    serve();
   }
 
   /** Closes a connection. It no longer counts towards the limit, even before the reply to QUIT. */

@@ -6,6 +6,18 @@ interface Inside {
   _responseActions: ((reply: string) => void)[];
   /** Returns the parameters after `RCPT TO:<…>`. Called for each recipient in order. */
   _getDsnRcptToArgs(): string;
+  /** Returns the stream that takes the content after the reply 354. `done` gets the reply to the final dot. */
+  _createSendStream(done: SendDone): ContentStream;
+  _actionSMTPStream(reply: string, done: SendDone): void;
+}
+
+type SendDone = (error: Error | null, reply?: string) => void;
+
+/** What the library uses of a stream for content in memory. */
+interface ContentStream {
+  write(content: Uint8Array): void;
+  end(): void;
+  outByteCount: number;
 }
 
 /** Sends MAIL FROM without a mail and passes on the server's reply. The library has no such command of its own. */
@@ -32,6 +44,20 @@ export function askForReports(
     if (wish === undefined) return "";
     return ` NOTIFY=${wish.notify.join(",")}${orcpt === undefined ? "" : ` ORCPT=${originalRecipient(orcpt)}`}`;
   };
+}
+
+/**
+ * Gives the content of the next mail, which has its final dot, to `write` as it is. Without `write`, the library streams the content, and
+ * adds the dot.
+ */
+export function writeContentBy(connection: object, write: ((content: Uint8Array) => void) | undefined): void {
+  const inside = connection as Inside;
+  const { _createSendStream: streamed } = Object.getPrototypeOf(connection) as Inside;
+  const whole: Inside["_createSendStream"] = (done) => {
+    inside._responseActions.push((reply) => inside._actionSMTPStream(reply, done));
+    return { write: (content) => write?.(content), end: () => undefined, outByteCount: 0 };
+  };
+  inside._createSendStream = write === undefined ? streamed : whole;
 }
 
 /**

@@ -1,3 +1,4 @@
+import { Readable } from "node:stream";
 import { TLSSocket } from "node:tls";
 import SMTPConnection, { type SMTPConnectionSendInfo, type SMTPError } from "nodemailer/lib/smtp-connection";
 import type { SmtpOutbound, TlsMode } from "../domain/outbound.ts";
@@ -5,11 +6,12 @@ import type { MailServer, RelayOutcome } from "../domain/outcome.ts";
 import { providerMessageIdOf } from "../standards/provider-id.ts";
 import { parseExtensions, parseSmtpReply, replyAsLine, type SmtpReply } from "../standards/smtp-reply.ts";
 import type { RelayedMail, RelayedRecipient } from "./relayed-mail.ts";
-import { askForReports, askSender } from "./smtp-connection-inside.ts";
+import { askForReports, askSender, writeContentBy } from "./smtp-connection-inside.ts";
 import { type Conversation, connected, converse, Lost } from "./smtp-conversation.ts";
 import {
   badAddress,
   contentStream,
+  contentWithDot,
   type Envelope,
   envelopeOf,
   ownOutcomes,
@@ -162,12 +164,23 @@ function readySession(
     const { body } = mail;
     const content = { isStarted: false, isSent: false };
     const envelope = envelopeOf(mail, recipients);
-    const source = contentStream(body, content, () => setSilence(connection, timings.dataMs));
+    const begin = () => setSilence(connection, timings.dataMs);
+    const whole = contentWithDot(body);
+    const source = whole ?? contentStream(body, content, begin);
     isUsed = true;
     try {
       setSilence(connection, timings.commandMs);
       if (needsReset) await reset(signal);
       needsReset = true;
+      writeContentBy(
+        connection,
+        whole &&
+          ((bytes) => {
+            begin()?.write(bytes);
+            content.isStarted = true;
+            content.isSent = true;
+          }),
+      );
       askForReports(connection, extensions.has("DSN") ? mail.dsn : undefined, recipients);
       const sendMs = (2 + recipients.length) * timings.commandMs + 2 * timings.dataMs + body.sizeBytes / minBytesPerMs;
       const info = await talk.step<SMTPConnectionSendInfo>(sendMs, signal, (done) =>
@@ -179,7 +192,7 @@ function readySession(
     } catch (error) {
       return unsent(error, envelope, recipients, content);
     } finally {
-      source.destroy();
+      if (source instanceof Readable) source.destroy();
       setSilence(connection, 0);
     }
   }

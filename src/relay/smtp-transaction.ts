@@ -1,4 +1,3 @@
-import type { Socket } from "node:net";
 import { Readable } from "node:stream";
 import type { SMTPConnectionEnvelope, SMTPError } from "nodemailer/lib/smtp-connection";
 import type { Failure, RelayOutcome } from "../domain/outcome.ts";
@@ -11,10 +10,8 @@ export interface Progress {
   isSent: boolean;
 }
 
-/** The content as a stream. The library reads it only after the reply 354 to DATA. `begin` is called then, and returns the socket. */
-export function contentStream(body: MailBody, progress: Progress, begin: () => Socket | undefined): Readable {
-  const { whole } = body;
-  if (whole !== undefined) return Object.assign(new Readable(), { pipe: writtenAtOnce(whole, progress, begin) });
+/** The content as a stream. The library reads it only after the reply 354 to DATA. `begin` is called then. */
+export function contentStream(body: MailBody, progress: Progress, begin: () => void): Readable {
   async function* watched() {
     begin();
     progress.isStarted = true;
@@ -24,18 +21,18 @@ export function contentStream(body: MailBody, progress: Progress, begin: () => S
   return Readable.from(watched(), { objectMode: false });
 }
 
-/** Returns a `pipe` by which the content and its final dot go to the socket in one write. */
-function writtenAtOnce(whole: Uint8Array, progress: Progress, begin: () => Socket | undefined) {
-  return <To extends NodeJS.WritableStream>(to: To): To => {
-    const socket = begin();
-    progress.isStarted = true;
-    socket?.cork();
-    to.once("end", () => socket?.uncork());
-    to.end(whole);
-    progress.isSent = true;
-    return to;
-  };
+/**
+ * The bytes of a mail with its final dot, for one write. Undefined if the mail is not one piece in memory, or must be changed to be sent: its
+ * lines end with CRLF, and none begins with a dot (RFC 5321 §4.5.2).
+ */
+export function contentWithDot({ whole }: MailBody): Buffer | undefined {
+  if (whole === undefined) return undefined;
+  const text = Buffer.from(whole.buffer, whole.byteOffset, whole.byteLength).toString("latin1");
+  if (!text.endsWith("\r\n") || /^[.\n]|\n\.|[^\r]\n|\r[^\n]/.test(text)) return undefined;
+  return Buffer.concat([whole, finalDot]);
 }
+
+const finalDot = Buffer.from(".\r\n");
 
 /**
  * The failure of a recipient that is certain before the mail is offered: the mail is too large for the server, the address

@@ -307,6 +307,15 @@ describe("what goes over the wire", () => {
     expect(server.commands).toContain(`MAIL FROM:<bot@inbox.test> SIZE=${raw.byteLength}`);
   });
 
+  test("short mails, large ones and those with dots arrive byte for byte over one connection", async () => {
+    const { server, relay } = await world({}, undefined, { maxConnections: 1 });
+    const short = "Subject: x\r\n\r\na.b\r\n";
+    const texts = [short, `${short}.\r\n..\r\n`, short, `.${short}`, short, short.repeat(10_000), short];
+    for (const text of texts) expect(inShort(await relay.send(mailTo("jane@example.com", text)))).toStartWith("sent");
+    expect(server.mails.map(({ raw }) => raw.toString())).toEqual(texts);
+    expect(server.connections()).toBe(1);
+  });
+
   test("only CRLF ends a line, and only our final dot ends the mail", async () => {
     const raw = new TextEncoder().encode("Subject: x\n\na\n.\nb\r.\rc");
     const { server, relay } = await world({});
