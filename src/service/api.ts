@@ -76,6 +76,7 @@ import { answerFiles } from "../store/mail/answer-files.ts";
 import { version } from "../version.ts";
 import { type WebhookClient, webhookClient } from "../webhook/client.ts";
 import type { Workers } from "../workers/scheduler.ts";
+import { cellsOfMoved } from "./cells.ts";
 import { askOf, mcpDeps } from "./mcp.ts";
 import type { Opening } from "./opening.ts";
 import type { Receiving } from "./receiving.ts";
@@ -157,7 +158,7 @@ export async function openApi(opening: Opening, parts: ApiParts): Promise<OpenAp
 }
 
 /** The dependencies that HTTP requests and WebSockets share. */
-function doorOf({ config, deps, closed }: Opening, { keys, doors }: ApiParts) {
+function doorOf({ config, deps, closed, opened }: Opening, { keys, doors }: ApiParts) {
   const { ingestToken } = config;
   return {
     isIngestToken: ingestToken === undefined ? undefined : (given: string) => isSameSecret(given, ingestToken),
@@ -166,6 +167,7 @@ function doorOf({ config, deps, closed }: Opening, { keys, doors }: ApiParts) {
     isDraining: () => doors.areClosing,
     trustedProxies: config.trustedProxies,
     closureOf: closed.closureOf,
+    cellOfMoved: cellsOfMoved({ config, closed, opened }),
     ...operators(deps),
     newRequestId: () => deps.randomBytes(12).toHex(),
     log: deps.log,
@@ -300,6 +302,7 @@ async function appOf(
         attachments({
           ...reading,
           closureOf: door.closureOf,
+          cellOfMoved: door.cellOfMoved,
           authenticateOperator: door.authenticateOperator,
           asAccount: door.asAccount,
           authenticate: keys.authenticate,

@@ -1,9 +1,10 @@
 import type { HandOver } from "../domain/cell-peer.ts";
 import { withCellPeers } from "../flows/send/cell-peers.ts";
+import type { CellOfMoved } from "../http/shell/moved.ts";
 import type { MailResolver } from "../relay/mx.ts";
 import type { Relay } from "../relay/relay.ts";
 import { version } from "../version.ts";
-import { webhookClient } from "../webhook/client.ts";
+import { type WebhookReply, webhookClient } from "../webhook/client.ts";
 import { mailHander } from "../webhook/hand-over.ts";
 import type { Opening } from "./opening.ts";
 
@@ -19,6 +20,45 @@ export function openHandOver({ config, opened }: Pick<Opening, "config" | "opene
   const client = webhookClient({ allowPrivate: true, version, timeoutMs: handOverMs });
   opened.push(client.close);
   return mailHander({ client, token, cell });
+}
+
+/** Makes the function that unsubscribes the recipient of a link in another cell. */
+export function openUnsubscribing({ config, opened }: Pick<Opening, "config" | "opened">) {
+  const client = webhookClient({ allowPrivate: true, version, timeoutMs: askMs });
+  opened.push(client.close);
+  return async (host: string, token: string): Promise<boolean> => {
+    const peer = config.cellPeers.find((each) => each.host === host);
+    if (peer === undefined) return false;
+    const headers = { "content-type": "application/x-www-form-urlencoded" };
+    const request = { url: `${peer.url}/u/${token}`, headers, body: "List-Unsubscribe=One-Click" };
+    const reply = await client.post(request);
+    return reply.kind === "answered" && reply.status === 200;
+  };
+}
+
+/** Makes the function that finds that cell: the cell itself says it. */
+export function cellsOfMoved({ config, closed, opened }: Pick<Opening, "config" | "closed" | "opened">): CellOfMoved {
+  const client = webhookClient({ allowPrivate: true, version, timeoutMs: askMs });
+  opened.push(client.close);
+  const known = new Map<string, string>();
+  return async (accountId) => {
+    const host = closed.movedTo(accountId);
+    const peer = config.cellPeers.find((each) => each.host === host);
+    if (peer === undefined) return undefined;
+    const cell =
+      known.get(peer.host) ?? cellIn(await client.post({ url: `${peer.url}/healthz`, headers: {}, body: undefined }));
+    if (cell === undefined) return undefined;
+    known.set(peer.host, cell);
+    // Two cells with one name would lead to each other for ever.
+    return cell === config.cell ? undefined : cell;
+  };
+}
+
+const askMs = 5_000;
+
+function cellIn(reply: WebhookReply): string | undefined {
+  if (reply.kind !== "answered" || reply.status !== 200) return undefined;
+  return /"cell":"([0-9A-Za-z]{2})"/.exec(reply.body)?.[1];
 }
 
 /** Adds the way to other cells to the way out, if there are any. */

@@ -37,7 +37,7 @@ import { version } from "../version.ts";
 import { webhookClient } from "../webhook/client.ts";
 import { judgeAsker } from "../webhook/judge.ts";
 import type { WorkerDeps } from "../workers/scheduler.ts";
-import { openHandOver } from "./cells.ts";
+import { openHandOver, openUnsubscribing } from "./cells.ts";
 import type { Opening } from "./opening.ts";
 
 /** The parts that receive mail, from the listener and from our own sends to our own domain. */
@@ -64,7 +64,13 @@ export async function openReceiving(opening: Opening, signingKey: string): Promi
   const key = await returnPathKey(signingKey);
   const paths = returnPaths(key, mailDomain);
   const names = unsubscribeNames(key, mailDomain);
-  const leaving = unsubscribing({ ...deps, names, unsubscribed: watch.reports.unsubscribed });
+  const leaving = unsubscribing({
+    ...deps,
+    names,
+    unsubscribed: watch.reports.unsubscribed,
+    moves: closed,
+    unsubscribeIn: openUnsubscribing(opening),
+  });
   const reportPolicy = { mailDomain, bounceSuppressionDays, messageIdSuppresses: returnPath === "inbox" };
   const applyReports = reportApplier({ ...deps, ...watch.reports, reportPolicy });
   const reports = reportReception({ ...deps, returnPaths: paths, applyReports });

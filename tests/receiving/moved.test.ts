@@ -1,10 +1,13 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
 import { service } from "../../src/domain/access/actor.ts";
+import { unsubscribeNames } from "../../src/domain/reports/unsubscribing.ts";
 import { changeAccount, deleteAccount } from "../../src/flows/account/change-account.ts";
 import { createAccount } from "../../src/flows/account/manage-accounts.ts";
 import { exportAccount } from "../../src/flows/move/export-account.ts";
 import { importAccount } from "../../src/flows/move/import-account.ts";
+import { returnPathKey } from "../../src/standards/signature.ts";
 import { refused } from "../mail/report/fixtures.ts";
+import { approvedInbox, decide, titleOf } from "../support/approvals.ts";
 import { type CellFront, cellFront, cellToken } from "../support/cells.ts";
 import { failureOf } from "../support/failure.ts";
 import { mailOf } from "../support/mail.ts";
@@ -22,8 +25,11 @@ let from: World;
 let to: World;
 let mover: { id: string; key: string; inboxId: string };
 let neighbour: string;
-/** A message that it had sent before, with its return path in the first cell. */
+/** A message that it had sent before, with its return path in the first cell, and the link of an attachment of that time. */
 let sent: { id: string; returnPath: string };
+let link: string;
+/** The link to approve a mail of that time. */
+let approval: string;
 
 beforeAll(async () => {
   front = cellFront();
@@ -35,11 +41,20 @@ beforeAll(async () => {
   const { account, apiKey: key } = await createAccount(deps, { name: "mover", plan: "developer" });
   mover = { id: account.id, key, inboxId: await newInbox(from, key, "mover") };
   neighbour = await newInbox(from, from.apiKey, "neighbour");
-  const { body } = await send(from, mover.inboxId, {}, { apiKey: key, waits: true });
+  const attachments = [{ filename: "a.txt", content: Buffer.from("kept").toString("base64") }];
+  const { body } = await send(from, mover.inboxId, { attachments }, { apiKey: key, waits: true });
   sent = {
     id: body.messageId,
     returnPath: (await returnPathOf(body.messageId)).replace("inbox.localhost", "c0.example"),
   };
+  const message = (await from.api(`/v1/messages/${sent.id}`, { apiKey: key })).body;
+  const url = new URL(message.attachments[0].url);
+  link = `${url.pathname}${url.search}`;
+
+  const waiting = await approvedInbox(from, [], key);
+  const draftId = await waiting.ask();
+  const made = await from.api(`/v1/drafts/${draftId}/approval-link`, { method: "POST", apiKey: key });
+  approval = new URL(made.body.url).pathname;
 
   const lines: string[] = [];
   const options = { id: "moved", version: "0.1.0", now: deps.now(), accountId: mover.id, actor: service };
@@ -105,6 +120,22 @@ test("a report that comes to its old return path is applied where the message is
   expect(await from.deliver(unknownUser, nobodys, "")).toStartWith("550");
 }, 60_000);
 
+test("a link to unsubscribe from before works in the new cell", async () => {
+  const token = await unsubscribeNames(await returnPathKey(signingKey), "c0.example").token(sent.id);
+  const form = {
+    method: "POST",
+    apiKey: null,
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: "List-Unsubscribe=One-Click",
+  };
+  front.mode = "away";
+  expect((await from.fetch(`/u/${token}`, form)).status).toBe(503);
+  front.mode = "pass";
+  expect((await from.fetch(`/u/${token}`, form)).status).toBe(200);
+  const { data } = (await to.api("/v1/suppressions?reason=unsubscribe", { apiKey: mover.key })).body;
+  expect(data).toMatchObject([{ address: "jane@example.com", inboxId: mover.inboxId }]);
+}, 60_000);
+
 test("mail goes around in no circle", async () => {
   const mail = mailOf({ messageId: "circle@x.example", subject: "Circle" });
   const answer = await from.fetch("/v1/inbound", {
@@ -120,6 +151,26 @@ test("mail goes around in no circle", async () => {
   });
   expect(answer.status).toBe(404);
   expect(await subjectsIn(to, mover.inboxId, mover.key)).not.toContain("Circle");
+}, 60_000);
+
+test("the link of an attachment leads to the cell of its account", async () => {
+  const first = await fetch(new URL(link, from.service.apiUrl), { redirect: "manual" });
+  const location = first.headers.get("location") ?? "";
+  expect([first.status, location]).toEqual([307, link.replace("cell=00", "cell=01")]);
+  expect(await (await to.fetch(location, { apiKey: null })).text()).toBe("kept");
+}, 60_000);
+
+test("a link to approve leads to the cell of its account, which decides", async () => {
+  const first = await fetch(new URL(approval, from.service.apiUrl), { redirect: "manual" });
+  const location = first.headers.get("location") ?? "";
+  expect([first.status, location]).toEqual([307, `${approval}?cell=01`]);
+  const url = String(new URL(location, to.service.apiUrl));
+  expect(await titleOf(url)).toEqual([200, "Approve this mail?"]);
+  const form = { "content-type": "application/x-www-form-urlencoded" };
+  const late = { method: "POST", apiKey: null, headers: form, body: "decision=approve&version=1" };
+  expect((await from.fetch(approval, late)).status).toBe(503);
+  expect((await decide(url, "approve")).status).toBe(303);
+  expect(await titleOf(String(new URL(approval, to.service.apiUrl)))).toEqual([200, "Approved"]);
 }, 60_000);
 
 test("an account that is back is here, and a deleted one is nowhere", async () => {

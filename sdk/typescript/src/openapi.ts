@@ -12198,6 +12198,17 @@ export interface operations {
                     "text/html": string;
                 };
             };
+            /** @description The account has moved to another cell of the service */
+            307: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The same URL with the other cell */
+                    Location?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
             /** @description `invalid_signature`: the signature of the URL is wrong; `link_expired`: the URL has expired */
             403: {
                 headers: {
@@ -17389,6 +17400,17 @@ export interface operations {
                     "X-Request-Id"?: string;
                     /** @description Entity tag of the bytes */
                     ETag?: string;
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            /** @description The account has moved to another cell of the service */
+            307: {
+                headers: {
+                    /** @description Id of this request, or the one that the caller sent */
+                    "X-Request-Id"?: string;
+                    /** @description The same URL with the other cell */
+                    Location?: string;
                     [name: string]: unknown;
                 };
                 content?: never;

@@ -1,9 +1,11 @@
 import { type Db, transaction } from "../../database/db.ts";
 import { service } from "../../domain/access/actor.ts";
+import { Refusal } from "../../domain/errors.ts";
 import type { UnsubscribeNames, UnsubscribeWay } from "../../domain/reports/unsubscribing.ts";
 import { suppressedForm } from "../../domain/send/suppressed.ts";
 import { splitAddress } from "../../standards/address.ts";
 import { findSoleRecipient, insertUnsubscription, type SoleRecipient } from "../../store/send/unsubscribing.ts";
+import type { ClosedAccounts } from "../account/closed-accounts.ts";
 import { audit } from "../audit.ts";
 import type { Deps } from "../deps.ts";
 
@@ -11,6 +13,10 @@ export interface UnsubscribeDeps extends Deps {
   names: UnsubscribeNames;
   /** Observes each recipient who was not suppressed before. */
   unsubscribed?: ((way: UnsubscribeWay) => void) | undefined;
+  /** The accounts that are moving to another cell, and where to those that have moved. The default is none. */
+  moves?: Pick<ClosedAccounts, "moving" | "movedTo">;
+  /** Unsubscribes the recipient whom a token names in the cell with this host. Returns false if that cell does not. */
+  unsubscribeIn?: ((host: string, token: string) => Promise<boolean>) | undefined;
 }
 
 /** Ends the mail of an inbox to the recipient of one of its messages. To repeat it changes nothing. */
@@ -35,11 +41,23 @@ export function unsubscribing(deps: UnsubscribeDeps): Unsubscribing {
     return named?.isOurs === true && recipient !== undefined ? { messageId: named.messageId, recipient } : undefined;
   }
 
+  /** Passes the request on to the cell to which the account has moved. A link of RFC 8058 must not redirect (§3.2). */
+  async function elsewhere(accountId: string, token: string): Promise<true> {
+    const host = deps.moves?.movedTo(accountId);
+    if (host !== undefined && (await deps.unsubscribeIn?.(host, token)) === true) return true;
+    throw new Refusal("service_unavailable", "Cannot unsubscribe: the account moves to another service", {
+      retryAfterSeconds: 30,
+    });
+  }
+
   return {
     recipientOf: async (token) => (await found(token))?.recipient,
     async byToken(token) {
       const asked = await found(token);
-      const isDone = asked !== undefined && (await suppress(deps, db.api, asked, "link"));
+      if (asked === undefined) return undefined;
+      const { accountId } = asked.recipient;
+      const isMoving = deps.moves?.moving().has(accountId) === true;
+      const isDone = isMoving ? await elsewhere(accountId, token) : await suppress(deps, db.api, asked, "link");
       return isDone ? asked.recipient : undefined;
     },
     messageOf: (address) => names.readAddress(splitAddress(address)?.local ?? ""),

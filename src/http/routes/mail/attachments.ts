@@ -10,12 +10,14 @@ import { attachmentDisposition, harmlessType } from "../../../standards/content-
 import { findAttachment, type StoredAttachment } from "../../../store/mail/attachments.ts";
 import { examples } from "../../document/examples.ts";
 import { type AuthenticateCaller, authenticatedCaller } from "../../shell/auth.ts";
+import { type CellOfMoved, ledToCell } from "../../shell/moved.ts";
 import { operation } from "../../shell/operation.ts";
 import type { ReadingDeps } from "./messages.ts";
 import { lengthAlone, type StoredBytesDeps, storedBytes, untrustedHeaders } from "./stored-bytes.ts";
 
 export interface AttachmentDeps extends ReadingDeps, StoredBytesDeps, AuthenticateCaller {
   closureOf?: ((accountId: string) => Closure | undefined) | undefined;
+  cellOfMoved?: CellOfMoved | undefined;
 }
 
 /**
@@ -28,7 +30,11 @@ export function attachments(deps: AttachmentDeps) {
     async ({ request, params }) => {
       // The router gives null for invalid percent-encoding.
       const named = { message_id: params.message_id ?? "", filename: params.filename ?? "" };
-      return answerWith(deps, request, await permittedAttachment(deps, request, named));
+      const attachment = await permitted(deps, request, named);
+      const led = await ledToCell(deps.cellOfMoved, attachment.accountId, request);
+      if (led !== undefined) return led;
+      refuseSuspended(deps.closureOf?.(attachment.accountId), notShown, "download attachment");
+      return answerWith(deps, request, attachment);
     },
     operation({
       summary: "Download attachment",
@@ -65,12 +71,14 @@ export function attachments(deps: AttachmentDeps) {
           examples: ["%PDF"],
         }),
         304: Type.Void({ description: "Your copy is current" }),
+        307: Type.Void({ description: "The account has moved to another cell of the service" }),
         416: Type.Void({ description: "The range is outside the file; `Content-Range` has the size" }),
       },
       answerHeaders: {
         200: { ETag: "Entity tag of the bytes", "Content-Disposition": "`attachment` with the name" },
         206: { ETag: "Entity tag of the bytes", "Content-Range": "The range and the size of the file" },
         304: { ETag: "Entity tag of the bytes" },
+        307: { Location: "The same URL with the other cell" },
         416: { "Content-Range": "The size of the file" },
       },
     }),
@@ -82,13 +90,9 @@ export interface Named {
   filename: string;
 }
 
-/** Checks the signature, or the key if there is no signature. A wrong signature is refused even with a valid key. */
-async function permittedAttachment(deps: AttachmentDeps, request: Request, named: Named): Promise<StoredAttachment> {
-  const attachment = await permitted(deps, request, named);
-  refuseSuspended(deps.closureOf?.(attachment.accountId), { sends: false, showsAccount: false }, "download attachment");
-  return attachment;
-}
+const notShown = { sends: false, showsAccount: false };
 
+/** Checks the signature, or the key if there is no signature. A wrong signature is refused even with a valid key. */
 async function permitted(deps: AttachmentDeps, request: Request, named: Named): Promise<StoredAttachment> {
   const parameters = new URL(request.url).searchParams;
   const signature = parameters.get("signature");

@@ -6,11 +6,12 @@ import { codePointLength, isCleanText } from "../../../standards/text.ts";
 import { examples } from "../../document/examples.ts";
 import { readBodyOfAnyType } from "../../shell/body.ts";
 import { refusalOf } from "../../shell/errors.ts";
+import { type CellOfMoved, ledToCell } from "../../shell/moved.ts";
 import { operation } from "../../shell/operation.ts";
 import { shownPage, tooOften, type VisitsDeps, visits } from "../../shell/plain-page.ts";
 import { failedPage, outcomePage, refusedPage, tooManyPage, waitingPage, wrongFormPage } from "./approve-pages.ts";
 
-export type ApprovePageDeps = ApprovalPageDeps & VisitsDeps;
+export type ApprovePageDeps = ApprovalPageDeps & VisitsDeps & { cellOfMoved?: CellOfMoved | undefined };
 
 /** A reason of 500 characters takes up to 6,000 bytes of a form. */
 const bodyLimits = { maxBytes: 16_384, timeoutMs: 10_000 };
@@ -61,6 +62,9 @@ export function approvePage(deps: ApprovePageDeps) {
           answered(request, async () => {
             const opened = await openApproval(deps, params.token ?? "");
             if (opened === undefined) return refusedPage();
+            const { accountId } = opened.kind === "waiting" ? opened.view.draft : opened.draft;
+            const led = await ledToCell(deps.cellOfMoved, accountId, request);
+            if (led !== undefined) return led;
             return opened.kind === "waiting" ? waitingPage(opened.view) : outcomePage(opened);
           }),
         operation({
@@ -70,7 +74,12 @@ export function approvePage(deps: ApprovePageDeps) {
             "Shows a mail that waits for approval, with two buttons, to who has its link. It changes nothing, because scanners of mail fetch each link. If the mail is decided, or was changed since, the page says what became of it.",
           path,
           refuses: ["invalid_signature", "link_expired", "rate_limit_exceeded"],
-          answers: { 200: shownPage("The page", "Approve this mail?"), ...refusals },
+          answers: {
+            200: shownPage("The page", "Approve this mail?"),
+            307: Type.Void({ description: "The account has moved to another cell of the service" }),
+            ...refusals,
+          },
+          answerHeaders: { 307: { Location: "The same URL with the other cell" } },
         }),
       )
       .post(
