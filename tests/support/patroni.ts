@@ -31,7 +31,10 @@ export interface PatroniCluster {
   ask(statement: string, database?: string): Promise<Record<string, unknown>[]>;
   /** Lets the standby become the primary, as for maintenance. */
   switchOver(): Promise<void>;
-  /** Kills the primary's Postgres and Patroni, and starts them again when the standby has taken over. */
+  /**
+   * Kills the primary's Postgres and Patroni while the standby lacks its last commits, and starts them again when the standby has taken
+   * over. Something must be writing meanwhile.
+   */
   killPrimary(): Promise<void>;
   /** Resolves when there is a primary, and a standby that has every commit. */
   untilSynchronous(): Promise<void>;
@@ -206,7 +209,12 @@ export async function startPatroni(): Promise<PatroniCluster> {
     },
     async killPrimary() {
       const before = await knownPrimary();
+      // Holds its log back, as a network that fails a little earlier does. Then a commit waits for the standby, or is lost.
+      const [sender] = await ask("select pid from pg_stat_replication");
+      signal(Number(sender?.pid), "SIGSTOP");
+      await untilSo(async () => (await ask(isBehind)).length > 0);
       before.kill();
+      signal(Number(sender?.pid), "SIGKILL");
       await untilSo(async () => (await primary()) !== undefined, ...patiently);
       before.start();
     },
@@ -214,6 +222,10 @@ export async function startPatroni(): Promise<PatroniCluster> {
     remove: () => running.disposeAsync(),
   };
 }
+
+/** Finds a commit that waits for the standby. Or the standby lacks more than the commits of a few clients, so some have not waited. */
+const isBehind = `select from pg_stat_activity where wait_event = 'SyncRep'
+  union all select from pg_stat_replication where pg_wal_lsn_diff(pg_current_wal_flush_lsn(), flush_lsn) > 1000000`;
 
 /** Long enough for a new copy of the database, and with pauses, since each answer of Patroni takes a statement. */
 const patiently = [180_000, 250] as const;
