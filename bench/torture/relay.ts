@@ -31,8 +31,9 @@ type Move = string;
 interface Session {
   pending: string;
   content: string[] | undefined;
-  /** The envelope's sender. */
+  /** The envelope's sender, and when it came. By then the service has looked whether the mail may go. */
   returnPath: string;
+  fromMs: number;
   /** The tokens of the accepted recipients. */
   tokens: string[];
   /** Their addresses. */
@@ -50,7 +51,15 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     port: 0,
     socket: {
       open(socket) {
-        socket.data = { pending: "", content: undefined, returnPath: "", tokens: [], addresses: [], isOpen: true };
+        socket.data = {
+          pending: "",
+          content: undefined,
+          returnPath: "",
+          fromMs: 0,
+          tokens: [],
+          addresses: [],
+          isOpen: true,
+        };
         sockets.add(socket);
         make(socket, greeting());
       },
@@ -90,7 +99,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     const verb = line.slice(0, 4).toUpperCase();
     if (verb === "QUIT") return "221 2.0.0 Bye";
     const token = verb === "RCPT" ? (/<([^@>]*)/.exec(line)?.[1] ?? "") : undefined;
-    if (token !== undefined) noteOffer(token);
+    if (token !== undefined) noteOffer(token, session.fromMs);
     if (token !== undefined && isRefused(token)) {
       ledger.refusals.add(token);
       return "550 5.1.1 No such user";
@@ -99,7 +108,7 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
     if (isMoody(0.01)) return "hang up";
     if (isMoody(0.01)) return "421 4.3.2 Going away";
     if (verb === "MAIL" || verb === "RSET") Object.assign(session, { tokens: [], addresses: [] });
-    if (verb === "MAIL") session.returnPath = /<([^>]*)>/.exec(line)?.[1] ?? "";
+    if (verb === "MAIL") Object.assign(session, { returnPath: /<([^>]*)>/.exec(line)?.[1] ?? "", fromMs: Date.now() });
     if (token !== undefined) {
       session.tokens.push(token);
       session.addresses.push(/<([^>]*)>/.exec(line)?.[1] ?? "");
@@ -118,11 +127,11 @@ export function startRelay(ledger: Ledger, chance: Chance): TortureRelay {
   }
 
   /** Each recipient has one mail; a repeated recipient after a 250 has the same one. A suspended account sends none. */
-  function noteOffer(token: string): void {
+  function noteOffer(token: string, atMs: number): void {
     const account = ledger.copies.get(token)?.inbox.account;
-    const closure = account && closureAt(ledger, account, Date.now());
+    const closure = account && closureAt(ledger, account, atMs);
     const domain = domainOf(token);
-    if (domain !== undefined && isGone(domain, Date.now(), Date.now()))
+    if (domain !== undefined && isGone(domain, atMs, atMs))
       ledger.violation("P1.4", `${token} was offered to the relay while ${domain.name} had failed`);
     if (closure !== undefined)
       ledger.violation("P2.4", `${token} was offered to the relay while ${account?.name} was suspended`);

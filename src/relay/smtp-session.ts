@@ -248,6 +248,7 @@ function readySession(
   return {
     askSender: ask,
     async send(mail, signal) {
+      await mail.lookAgain?.();
       const result = await offeringTheRest(mail, extensions, (recipients) => offer(mail, recipients, signal));
       return { ...result, outcomes: result.outcomes.map((outcome) => ({ ...outcome, server })) };
     },

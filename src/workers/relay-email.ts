@@ -53,7 +53,7 @@ export interface RelayEmailDeps extends Deps, ReadyMailDeps, DoorDeps {
   envelopeFrom: EnvelopeFrom;
   /** The accounts whose mail waits without an attempt, or also their events. The default is none. */
   closed?: Pick<ClosedAccounts, "suspended" | "moving">;
-  /** The clock that shows which attempts are slow, in milliseconds. The default is that of the machine. */
+  /** The clock that shows which attempts are slow, and which facts are old, in milliseconds. The default is that of the machine. */
   attemptsNowMs?: () => number;
   /** Whether reports are requested for successful deliveries too, and not only for failures and delays. */
   askDelivered: boolean;
@@ -91,6 +91,8 @@ export type RelayItem = ClaimedItem & {
   attachments: readonly MailedAttachment[];
   /** The own domain of its sender; undefined for MAIL_DOMAIN. */
   domain: DomainOfMessage | undefined;
+  /** When all this was read, by the clock of attempts. */
+  readMs: number;
 };
 
 type ClaimedMessage = RelayedMessage & { envelopeFrom: string };
@@ -100,6 +102,9 @@ type ConcerningSettlement = RelaySettlement & Pick<ClaimedItem, "accountId" | "i
 
 /** The lease of a claim. It is renewed during an attempt, so it only decides how soon another process takes over after a crash. */
 export const relayLeaseMs = 60_000;
+
+/** For how long a mail is sent by what was read about it. A mail that has waited longer for a connection is looked at again. */
+const freshMs = 500;
 
 const nobody: ReadonlySet<string> = new Set();
 
@@ -111,7 +116,8 @@ export function relayEmailJob(
   deps: RelayEmailDeps,
   onRecovery: (lanes: string[]) => void,
 ): Job<RelayItem, ConcerningSettlement> {
-  const { relay } = deps;
+  const { relay, attemptsNowMs: nowMs = performance.now.bind(performance) } = deps;
+  const suspended = () => deps.closed?.suspended() ?? nobody;
   const ownDomain = deps.mailDomain.toLowerCase();
   const isOwn = (domain: string) => domain.toLowerCase() === ownDomain;
 
@@ -134,20 +140,35 @@ export function relayEmailJob(
     if (message === undefined || waiting.length === 0) {
       return { settlement: nothingToDo(deps, item), leaving: "unknown" };
     }
+    const callingOff = new AbortController();
+    const ending = AbortSignal.any([signal, callingOff.signal]);
     let offered: Offered;
     try {
-      offered = await offer(item, message, waiting, signal);
+      offered = await offer(item, message, ending, () => lookAgain(item, callingOff));
     } catch (error) {
       if (!(error instanceof HostBusy)) throw error;
       return { settlement: { ...nothingToDo(deps, item), ...untried(deps, error) }, leaving: "unknown" };
     }
     const { outcomes, leaving } = offered;
-    const settlement = settlementOf(item, message, outcomes, signal.aborted);
+    const settlement = settlementOf(item, message, outcomes, ending.aborted);
     if (outcomes.size > 0) log(deps, item, outcomes, settlement);
     return {
       settlement: { ...settlement, outcomes: [...settlement.outcomes, ...heldBack(deps, item, waiting)] },
-      leaving: signal.aborted ? "unknown" : leaving,
+      leaving: ending.aborted ? "unknown" : leaving,
     };
+  }
+
+  /**
+   * Calls a mail off if it has waited, and the account was suspended meanwhile, or a recipient suppressed, or the domain of the sender has
+   * failed. The mail is then claimed again at once, by what is known now.
+   */
+  async function lookAgain(item: RelayItem, callingOff: AbortController): Promise<void> {
+    if (nowMs() - item.readMs < freshMs) return;
+    const [now] = await withFacts(deps, [item], isOwn, nowMs()).catch(() => []);
+    const open = new Set(now && openRecipients(now).map(({ position }) => position));
+    const isOpen = openRecipients(item).every(({ position }) => open.has(position));
+    const sends = now?.domain === undefined || keyOf(now.domain) !== undefined;
+    if (!isOpen || !sends || suspended().has(item.accountId)) callingOff.abort();
   }
 
   /** Whether mail to this domain goes by our own door. */
@@ -160,14 +181,15 @@ export function relayEmailJob(
    * no outcome. All others fail if the domain of the sender has failed.
    */
   async function offer(
-    { accountId, attachments, domain }: RelayItem,
+    item: RelayItem,
     message: ClaimedMessage,
-    waiting: readonly RelayedRecipient[],
     signal: AbortSignal,
+    lookAgain: () => Promise<void>,
   ): Promise<Offered> {
+    const { accountId, attachments, domain } = item;
     const { id, envelopeFrom } = message;
     const mail = outgoingMail(message, attachments);
-    const open = waiting.filter(({ suppressedBy }) => suppressedBy === null);
+    const open = openRecipients(item);
     const key = domain && keyOf(domain);
     if (domain !== undefined && key === undefined) {
       const gone = noLongerSends(domain);
@@ -181,7 +203,7 @@ export function relayEmailJob(
     const sent =
       outside.length === 0
         ? []
-        : await relayed(deps, { id, accountId, mail, key, envelopeFrom }, addressesOf(outside), signal);
+        : await relayed(deps, { id, accountId, mail, key, envelopeFrom, lookAgain }, addressesOf(outside), signal);
     const outcomes = [...taken, ...sent];
     // Our own door shows nothing about the server of a lane that other mail leaves by.
     const isAtHome = outside.length === 0 && here.every(({ address }) => isOwn(domainOf(address)));
@@ -236,11 +258,11 @@ export function relayEmailJob(
           isOwn(lane) || deps.hosts.recall(lane)?.isLocal ? ownDomain : relay.serverOf(`postmaster@${lane}`),
         onRecovery,
         ...(relay.mostAtOnce && { each: relay.mostAtOnce }),
-        ...(deps.attemptsNowMs && { nowMs: deps.attemptsNowMs }),
+        nowMs,
       }),
-      () => deps.closed?.suspended() ?? nobody,
+      suspended,
     ),
-    claim: (claim) => claimWithMessages(deps, claim, isOwn),
+    claim: (claim) => claimWithMessages(deps, claim, isOwn, nowMs()),
     attempt,
     failed(item) {
       const { message, letter } = item;
@@ -256,61 +278,73 @@ export function relayEmailJob(
   };
 }
 
+type FactDeps = Pick<RelayEmailDeps, "db" | "now" | "newId" | "envelopeFrom">;
+
 async function claimWithMessages(
-  deps: Pick<RelayEmailDeps, "db" | "now" | "newId" | "envelopeFrom">,
+  deps: FactDeps,
   claim: Claim,
   isOwn: (domain: string) => boolean,
+  readMs: number,
 ): Promise<Claimed<RelayItem>> {
-  const db = deps.db.work;
-  const at = deps.now();
-  const { items, ...claimed } = await claimReady(db, claim);
-  if (items.length === 0) return { items: [], ...claimed };
+  const { items, ...claimed } = await claimReady(deps.db.work, claim);
   try {
-    const { letter: ofLetters = [], message: ofMessages = [] } = Object.groupBy(items, ({ subjectId }) =>
-      isId("ltr", subjectId) ? "letter" : "message",
-    );
-    const letters = await takeLetters(
-      deps,
-      ofLetters.map(({ subjectId }) => subjectId),
-    );
-    const letterOf = new Map(letters.map((letter) => [letter.id, letter]));
-    const accounts = new Map(ofMessages.map(({ subjectId, accountId }) => [messageIdOf(subjectId), accountId]));
-    const asked = Array.from(accounts, ([id, accountId]) => ({ id, accountId }));
-    const messages = await listRelayedMessages(db, asked, at);
-    const withFiles = messages.filter(({ attachmentCount }) => attachmentCount > 0);
-    const files = await listOutgoingAttachments(
-      db,
-      withFiles.map(({ id }) => id),
-    );
-    const fromElsewhere = messages.filter(({ fromAddr }) => !isOwn(domainOf(fromAddr)));
-    const domains = await listDomainsOfMessages(
-      db,
-      fromElsewhere.map(({ id }) => id),
-    );
-    const domainOfMessage = new Map(domains.map((domain) => [domain.messageId, domain]));
-    const filesOf = Map.groupBy(files, ({ messageId }) => messageId);
-    // The return paths of a claim are signed at once: one signature alone wakes a thread, which costs more than a signature.
-    const withSender = messages.map(async (message): Promise<ClaimedMessage> => {
-      const domain = domainOfMessage.get(message.id);
-      const envelopeFrom = await deps.envelopeFrom(message.id, message.fromAddr, domain && returnPathHost(domain));
-      return { ...message, envelopeFrom };
-    });
-    const messageOf = new Map((await Promise.all(withSender)).map((message) => [message.id, message]));
-    const withMessage = (item: ClaimedItem): RelayItem => {
-      const id = messageIdOf(item.subjectId);
-      return {
-        ...item,
-        message: messageOf.get(id),
-        letter: letterOf.get(item.subjectId),
-        attachments: filesOf.get(id) ?? [],
-        domain: domainOfMessage.get(id),
-      };
-    };
-    return { items: items.map(withMessage), ...claimed };
+    return { items: await withFacts(deps, items, isOwn, readMs), ...claimed };
   } catch (error) {
-    await releaseItems(db, items).catch(() => undefined);
+    await releaseItems(deps.db.work, items).catch(() => undefined);
     throw error;
   }
+}
+
+/** Reads all that decides about the mails of claimed rows. */
+async function withFacts(
+  deps: FactDeps,
+  items: readonly ClaimedItem[],
+  isOwn: (domain: string) => boolean,
+  readMs: number,
+): Promise<RelayItem[]> {
+  if (items.length === 0) return [];
+  const db = deps.db.work;
+  const { letter: ofLetters = [], message: ofMessages = [] } = Object.groupBy(items, ({ subjectId }) =>
+    isId("ltr", subjectId) ? "letter" : "message",
+  );
+  const letters = await takeLetters(
+    deps,
+    ofLetters.map(({ subjectId }) => subjectId),
+  );
+  const letterOf = new Map(letters.map((letter) => [letter.id, letter]));
+  const accounts = new Map(ofMessages.map(({ subjectId, accountId }) => [messageIdOf(subjectId), accountId]));
+  const asked = Array.from(accounts, ([id, accountId]) => ({ id, accountId }));
+  const messages = await listRelayedMessages(db, asked, deps.now());
+  const withFiles = messages.filter(({ attachmentCount }) => attachmentCount > 0);
+  const files = await listOutgoingAttachments(
+    db,
+    withFiles.map(({ id }) => id),
+  );
+  const fromElsewhere = messages.filter(({ fromAddr }) => !isOwn(domainOf(fromAddr)));
+  const domains = await listDomainsOfMessages(
+    db,
+    fromElsewhere.map(({ id }) => id),
+  );
+  const domainOfMessage = new Map(domains.map((domain) => [domain.messageId, domain]));
+  const filesOf = Map.groupBy(files, ({ messageId }) => messageId);
+  // The return paths are signed at once: one signature alone wakes a thread, which costs more than a signature.
+  const withSender = messages.map(async (message): Promise<ClaimedMessage> => {
+    const domain = domainOfMessage.get(message.id);
+    const envelopeFrom = await deps.envelopeFrom(message.id, message.fromAddr, domain && returnPathHost(domain));
+    return { ...message, envelopeFrom };
+  });
+  const messageOf = new Map((await Promise.all(withSender)).map((message) => [message.id, message]));
+  return items.map((item) => {
+    const id = messageIdOf(item.subjectId);
+    return {
+      ...item,
+      message: messageOf.get(id),
+      letter: letterOf.get(item.subjectId),
+      attachments: filesOf.get(id) ?? [],
+      domain: domainOfMessage.get(id),
+      readMs,
+    };
+  });
 }
 
 /** Records results, under the lock of the messages if the statement needs it. */
@@ -363,12 +397,13 @@ interface Relaying {
   mail: OutgoingMail;
   key: SigningKey | undefined;
   envelopeFrom: string;
+  lookAgain: () => Promise<void>;
 }
 
 /** Sends a mail to several addresses. Returns their outcomes in order. */
 async function relayed(
   deps: RelayEmailDeps,
-  { id, accountId, mail, key, envelopeFrom }: Relaying,
+  { id, accountId, mail, key, envelopeFrom, lookAgain }: Relaying,
   to: readonly string[],
   signal: AbortSignal,
 ): Promise<RelayOutcome[]> {
@@ -381,6 +416,7 @@ async function relayed(
       envelopeFrom,
       recipients: to.map((address) => ({ address, orcpt: address })),
       dsn: reportWish(id, deps.askDelivered),
+      lookAgain,
     };
     return await deps.relay.send({ ...envelope, body, smtpUtf8: needsSmtpUtf8(mail) }, signal);
   } finally {
@@ -468,6 +504,11 @@ function waitingOf({ subjectId, message }: RelayItem): RelayedRecipient[] {
   return (message?.recipients ?? []).filter(
     ({ destination, status }) => destination === number && status === "pending",
   );
+}
+
+/** Those of them that are not suppressed. */
+function openRecipients(item: RelayItem): RelayedRecipient[] {
+  return waitingOf(item).filter(({ suppressedBy }) => suppressedBy === null);
 }
 
 function messageIdOf(subjectId: string): string {

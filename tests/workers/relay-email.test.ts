@@ -3,7 +3,7 @@ import { sql } from "drizzle-orm";
 import { DatabaseUnavailable, openDatabase, query } from "../../src/database/db.ts";
 import { parseOutbound } from "../../src/domain/outbound.ts";
 import type { RelayOutcome } from "../../src/domain/outcome.ts";
-import { smtpRelay } from "../../src/relay/relay.ts";
+import { type Relay, smtpRelay } from "../../src/relay/relay.ts";
 import { kinds } from "../../src/store/outbox/kinds.ts";
 import { markDueReady } from "../../src/store/outbox/outbox-rows.ts";
 import type { WorkerDeps } from "../../src/workers/scheduler.ts";
@@ -17,6 +17,7 @@ import {
 } from "../support/outbox-world.ts";
 import { scriptedSmtp } from "../support/scripted-smtp.ts";
 import { setUpEngine } from "../support/set-up-engine.ts";
+import { until, untilAnswered } from "../support/until.ts";
 
 type World = Awaited<ReturnType<typeof outboxWorld>>;
 
@@ -82,6 +83,88 @@ for (const engine of enginesHere()) {
       expect(server.mails).toHaveLength(1);
       await relay.close();
       await server.close();
+    });
+
+    describe("that waits for the connection to its relay is not offered", () => {
+      const run = (statement: ReturnType<typeof sql>) => query(under.db.api, statement);
+      const suspended = new Set<string>();
+
+      const changes: [
+        what: string,
+        domain: string,
+        change: (accountId: string) => unknown,
+        failure: string | undefined,
+      ][] = [
+        [
+          "to a recipient who is suppressed meanwhile",
+          "acme.example",
+          (accountId) =>
+            run(sql`insert into suppressions (id, account_id, address, inbox_id, reason, created_at)
+                values ('sup_' || ${accountId}, ${accountId}, 'joe@example.com', '', 'manual', now())`),
+          "Not sent: the recipient is suppressed (manual)",
+        ],
+        [
+          "from a domain that fails meanwhile",
+          "failing.example",
+          (accountId) => run(sql`update domains set status = 'failed' where account_id = ${accountId}`),
+          "Cannot relay: the domain failing.example is not verified any more",
+        ],
+        ["from an account that is suspended meanwhile", "initech.example", (id) => suspended.add(id), undefined],
+      ];
+      test.each(changes)("%s", async (_what, domain, change, failure) => {
+        let isHeld = true;
+        let nowMs = 0;
+        const server = await scriptedSmtp({ answer: (line) => (line === "." && isHeld ? "silence" : undefined) });
+        const outbound = { kind: "smtp", host: "127.0.0.1", port: server.port, tls: "off", login: undefined } as const;
+        const one = smtpRelay(outbound, { hostname: "inbox.localhost", maxConnections: 1 });
+        let offered = 0;
+        const relay: Relay = {
+          ...one,
+          send(mail, signal) {
+            offered += 1;
+            return one.send(mail, signal);
+          },
+        };
+        const closed = { suspended: () => suspended, moving: () => suspended };
+        const { world, inbox, workers } = await begin({ deps: { relay, closed, attemptsNowMs: () => nowMs } });
+        const other = await world.newInbox();
+        const domainId = `dom_${other.accountId}`;
+        const address = `ada@${domain}`;
+        await run(sql`insert into domains (id, account_id, name, status, return_path, pending_since, created_at)
+            values (${domainId}, ${other.accountId}, ${domain}, 'verified', 'bounces', now(), now())`);
+        await run(sql`insert into domain_keys (domain_id, selector, state, private_key, public_key, made_at, retire_days)
+            values (${domainId}, 's1', 'active', 'key', 'key', now(), 0)`);
+        await run(sql`update inboxes set domain_id = ${domainId}, username = ${address} where id = ${other.id}`);
+        await run(sql`update addresses set username = ${address} where inbox_id = ${other.id}`);
+
+        await world.send(inbox, "jane@example.com");
+        await server.seen(".");
+        const id = await world.send(other, "joe@example.com");
+        await until(() => offered === 2);
+        await change(other.accountId);
+        nowMs += 1_000;
+        isHeld = false;
+        const settled = workers.settled(id, 5000);
+        server.cut();
+        await settled;
+        if (failure === undefined) {
+          const row = await untilAnswered(async () => {
+            const now = (await world.waiting()).find(({ subjectId }) => subjectId === id);
+            return now?.state === "running" ? undefined : now;
+          });
+          expect(row).toMatchObject({ attempt: 1, dueAt: world.clock.now() });
+        } else {
+          const message = await untilAnswered(async () => {
+            const now = await world.message(id);
+            return now?.status === "pending" ? undefined : now;
+          });
+          expect(message).toMatchObject({ status: "failed" });
+          expect(await failureOf(id)).toMatchObject({ message: failure });
+        }
+        expect(server.commands.filter((line) => line.startsWith("RCPT"))).toEqual(["RCPT TO:<jane@example.com>"]);
+        await relay.close();
+        await server.close();
+      });
     });
 
     test("fails at once when it is refused for good", async () => {
