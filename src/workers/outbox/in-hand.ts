@@ -52,10 +52,13 @@ export function rowsInHand<Item extends ClaimedItem, Settlement extends SettledC
     },
     renewIfTime() {
       if (performance.now() - renewedMs <= job.leaseMs / 3) return;
+      const beforeMs = renewedMs;
       renewedMs = performance.now();
-      renewLeases(db, [...rows.keys()], new Date(now().getTime() + job.leaseMs)).catch((err: unknown) =>
-        log.warn({ err, kind }, "cannot renew leases"),
-      );
+      renewLeases(db, [...rows.keys()], new Date(now().getTime() + job.leaseMs)).catch((err: unknown) => {
+        // Tries again at the next call: after an outage, a lease may end within less than a third.
+        renewedMs = beforeMs;
+        log.warn({ err, kind }, "cannot renew leases");
+      });
     },
     cutOff: cutOff.signal,
     async end(graceMs, noMore) {
