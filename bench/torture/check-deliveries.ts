@@ -58,6 +58,7 @@ function checkPromise(
     ledger.violation("I6", `${about} was told of another inbox`);
   const [first] = answered;
   const isRepeated = first !== undefined && first.attempt < last;
+  if (isRepeated) ledger.count("deliveries repeated after their answer");
   if (isRepeated && !isExcused(ledger.disturbances, first.attemptedAt.getTime(), webhookLeaseMs))
     ledger.violation("I3", `${about} was answered at attempt ${first.attempt} of ${last}, with no fault near it`);
   for (const [attempt, { arrivals }] of heard?.attempts ?? []) {

@@ -1,4 +1,3 @@
-import { relayLeaseMs } from "./leases.ts";
 import { isExcused, type LedgerInbox, type LedgerSend } from "./ledger.ts";
 import { isRefused } from "./relay.ts";
 import { ask, type World } from "./world.ts";
@@ -158,7 +157,7 @@ function checkCopy(
 
 function checkRelay({ ledger }: World): void {
   for (const { token, takenMs } of ledger.offersAgain) {
-    if (!isExcused(ledger.disturbances, takenMs, relayLeaseMs)) {
+    if (!isExcused(ledger.disturbances, takenMs)) {
       ledger.violation(
         "I4",
         `${token} was offered to the relay again after its 250 of ${new Date(takenMs).toISOString()}`,
@@ -174,7 +173,7 @@ function checkRelay({ ledger }: World): void {
     const repeated = accepted.slice(0, -1);
     if (repeated.length > 0) ledger.count("relay: accepted again", repeated.length);
     for (const { answered, atMs } of repeated) {
-      if (answered && !isExcused(ledger.disturbances, atMs, relayLeaseMs)) {
+      if (answered && !isExcused(ledger.disturbances, atMs)) {
         ledger.violation(
           "I4",
           `the relay took ${token} with a 250 and was given it again, with no fault near ${new Date(atMs).toISOString()}`,

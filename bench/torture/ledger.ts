@@ -373,10 +373,16 @@ export function newLedger(): Ledger {
 }
 
 /**
- * Whether something at this instant may have been done without being written down: a process was killed or stopped then
- * or soon after, or the database was away until one was, or for longer than its lease.
+ * Whether something at this instant may have been done without being written down: a process was killed or stopped then or soon after, or
+ * the database was away until one was. Or, given `leaseMs`, the database was away for longer than that: no process could renew its claims or
+ * record their results, and another one takes them up. An event may come again then, since it is promised at least once. A mail may not:
+ * its lease is longer than any outage here, and the relay has it once for each answer that it gave.
  */
-export function isExcused(disturbances: readonly Disturbance[], atMs: number, leaseMs: number): boolean {
+export function isExcused(
+  disturbances: readonly Disturbance[],
+  atMs: number,
+  leaseMs = Number.POSITIVE_INFINITY,
+): boolean {
   return disturbances.some(({ kind, fromMs, untilMs }) => {
     if (kind === "database" && untilMs - fromMs <= leaseMs) return false;
     const outages = disturbances.filter(
