@@ -139,7 +139,7 @@ export async function startPatroni(): Promise<PatroniCluster> {
       },
       kill() {
         patroni.kill("SIGKILL");
-        signal(postmasterOf(dataDir), "SIGKILL");
+        killAtOnce(postmasterOf(dataDir));
       },
     };
   }
@@ -214,7 +214,6 @@ export async function startPatroni(): Promise<PatroniCluster> {
       signal(Number(sender?.pid), "SIGSTOP");
       await untilSo(async () => (await ask(isBehind)).length > 0);
       before.kill();
-      signal(Number(sender?.pid), "SIGKILL");
       await untilSo(async () => (await primary()) !== undefined, ...patiently);
       before.start();
     },
@@ -248,6 +247,18 @@ function postmasterOf(dataDir: string): number | undefined {
   } catch {
     return undefined;
   }
+}
+
+/**
+ * Kills a Postgres and all of its processes at the same moment, as a loss of power does. Without its parent, a process that commits no
+ * longer waits for the standby, and others show what it has committed before they end too.
+ */
+function killAtOnce(pid: number | undefined): void {
+  if (pid === undefined) return;
+  signal(pid, "SIGSTOP");
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, "utf8").match(/\d+/g) ?? [];
+  for (const name of ["SIGSTOP", "SIGKILL"] as const)
+    for (const each of [...children.map(Number), pid]) signal(each, name);
 }
 
 function signal(pid: number | undefined, name: NodeJS.Signals): void {
