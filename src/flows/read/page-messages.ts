@@ -50,10 +50,12 @@ export interface MessagesPage {
 export async function pageMessages(db: Db, asked: MessagesQuery): Promise<MessagesPage | undefined> {
   const { reach, inboxId, direction, limit, offset, after } = asked;
   const axis = direction ?? "all";
-  const page = await findMessagesPage(db, { reach, inboxId, axis, limit, offset, before: after });
+  // One more shows whether a page follows. A look-up of the lowest number took longer, above all over partitions.
+  const page = await findMessagesPage(db, { reach, inboxId, axis, limit: limit + 1, offset, before: after });
   if (page === undefined) return undefined;
-  const messages = await listedPage(db, page.messages);
-  return { messages, total: page.total, next: numberAbove(page.first, messages) };
+  const messages = await listedPage(db, page.messages.slice(0, limit));
+  const isMore = page.messages.length > messages.length;
+  return { messages, total: page.total, next: isMore ? messages.at(-1)?.position : undefined };
 }
 
 /**

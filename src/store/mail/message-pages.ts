@@ -120,8 +120,6 @@ export interface InboxPage {
 
 export interface FoundPage {
   total: number;
-  /** The lowest number of a message in the list. */
-  first: number;
   messages: ListedMessage[];
 }
 
@@ -136,12 +134,12 @@ export async function findMessagesPage(
   db: Db,
   { reach, inboxId, axis, limit, offset, before }: InboxPage,
 ): Promise<FoundPage | undefined> {
-  const found = before === undefined ? pageFromTop[axis] : pageBefore[axis];
+  const found = before === undefined && offset > 0 ? pageAtOffset[axis] : pageBefore[axis];
   const rows = await found(db, { ...reachPlaces(reach), inboxId, limit, offset, before });
   // They are in order as the only plan reads them, which SQL does not promise. A sort of whole rows took a tenth of the statement's time.
   rows.sort((one, other) => other.position - one.position);
   const [row] = rows;
-  return row && { total: row.total, first: row.first, messages: shownRows(rows.filter(({ id }) => id !== null)) };
+  return row && { total: row.total, messages: shownRows(rows.filter(({ id }) => id !== null)) };
 }
 
 interface AxisColumns {
@@ -180,16 +178,15 @@ const axes: Record<Axis, AxisColumns> = {
   },
 };
 
-/** The number at which a page begins, if no number is missing there. */
-const pageFromTop = pages(sql`i.last - ${sql.placeholder("offset")}::int8`);
-const pageBefore = pages(sql`least(i.last, (select ${sql.placeholder("before")}::int8 - 1))`, true);
+/** Their arguments are the number at which a page begins, if no number is missing there. The first page is before no number. */
+const pageAtOffset = pages(sql`i.last - ${sql.placeholder("offset")}::int8`, true);
+const pageBefore = pages(sql`least(i.last, (select ${sql.placeholder("before")}::int8 - 1))`);
 
-function pages(top: SQL, isBehindCursor = false) {
+function pages(top: SQL, isAtOffset = false) {
   const on = ({ last, removed, passed, number, ofAxis }: AxisColumns) => {
     const inList = sql`inbox_id = ${sql.placeholder("inboxId")} ${sql.raw(ofAxis)}`;
-    // A look-up from the start would pass the dead entries of removed messages.
-    const lowest = sql`case when i.removed = i.passed then i.passed + 1
-      else coalesce((select ${sql.raw(number)} from messages where ${inList} order by ${sql.raw(number)} limit 1), 1) end`;
+    // Without it, the last page would pass the dead entries of removed messages.
+    const above = sql`case when i.removed = i.passed then i.passed else 0 end`;
     // The rows that an offset skips are counted before the page is read: in the page each of them would be read as a whole.
     const counted = sql`case when ${top} >= i.passed then ${top} else (
       select ${sql.raw(number)} from messages where ${inList} and ${sql.raw(number)} <= i.passed
@@ -197,13 +194,13 @@ function pages(top: SQL, isBehindCursor = false) {
     // The limit is a subselect, because the planner would make a new plan for each value, which takes longer than the page.
     // Only the first row has the total, because the driver takes time to read it from each row. Where numbers are missing, each row has it.
     const isFirst = sql`m.position is null or m.position = ${top} or i.passed >= ${top}`;
-    return statement<ListedMessage & { total: number; first: number }>(sql`
-      select case when ${isFirst} then i.last - i.removed end as total, case when ${isFirst} then ${lowest} end as first, m.* from (
+    return statement<ListedMessage & { total: number }>(sql`
+      select case when ${isFirst} then i.last - i.removed end as total, m.* from (
         select ${sql.raw(last)} as last, ${sql.raw(removed)} as removed, ${sql.raw(passed)} as passed from inboxes i
         where i.id = ${sql.placeholder("inboxId")} and ${isPlacedInReach}
       ) i left join lateral (
         select ${sql.raw(number)} as position, ${listedFields} from messages m
-        where ${inList} and ${sql.raw(number)} <= ${isBehindCursor ? top : counted}
+        where ${inList} and ${sql.raw(number)} <= ${isAtOffset ? counted : top} and ${sql.raw(number)} > ${above}
         order by ${sql.raw(number)} desc limit (select ${sql.placeholder("limit")}::int8)
       ) m on true`);
   };
