@@ -74,7 +74,8 @@ function shown(value: unknown): string {
 /** A value as text: a list is joined. */
 function asText(value: unknown): string {
   if (value === null || value === undefined) return "";
-  if (typeof value !== "object" || value instanceof Date) return String(value);
+  if (value instanceof Date) return value.toISOString();
+  if (typeof value !== "object") return String(value);
   if (Array.isArray(value)) return value.map(asText).join(value.some((each) => typeof each === "object") ? ", " : ",");
   return Object.values(value).map(asText).filter(Boolean).join(" ");
 }

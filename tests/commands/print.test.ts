@@ -52,6 +52,7 @@ describe("A table", () => {
 });
 
 test("an object is lines, a text is as it is, and JSON is whole", () => {
+  expect(printed({ until: new Date(0) }, false, 80)).toBe("until  1970-01-01T00:00:00.000Z\n");
   expect(printed({ id, subject: null, note: "two\nlines" }, false, 10)).toBe(
     `id       ${id}\nsubject  -\nnote     two lines\n`,
   );
