@@ -54,9 +54,9 @@ const mostTries = 60;
 const fewTries = 5;
 /** The time that is left for the last step when the rows of a table are checked. */
 const spareMs = 3_600_000;
-/** The most rows with which old partitions of mail become one. They are copied while statements wait. */
+/** The most rows with which old partitions of mail become one. They are copied while statements wait that may change old rows. */
 const mostFolded = 200;
-/** The most events that stay when old partitions are dropped. They are copied while statements wait. */
+/** The most events that stay when old partitions are dropped. They are copied while statements wait that may change old ones. */
 const mostKept = 10_000;
 const dayMs = 86_400_000;
 

@@ -18,7 +18,7 @@ import { columnName } from "../../src/store/columns.ts";
 import { unlessHeld } from "../../src/store/locks.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import * as schema from "../../src/store/schema.ts";
-import { listBounded, listPartitions } from "../../src/store/upkeep/partitions.ts";
+import { foldEvents, listBounded, listPartitions } from "../../src/store/upkeep/partitions.ts";
 import { partitionKeeper } from "../../src/workers/keep-partitions.ts";
 import { prune } from "../../src/workers/prune.ts";
 import { settable } from "../support/clock.ts";
@@ -284,6 +284,15 @@ describe.skipIf(isElsewhere)("Partitioning", () => {
     // What is in line keeps its partition, and all later ones.
     await dropOldPartitions(world.deps);
     expect((await namesOf("events")).slice(0, 2)).toEqual(["events_before_20260324", "events_20260324"]);
+    expect(await ofBusy()).toHaveLength(3);
+    // So it does if it came in line after the look for it.
+    const march28 = new Date("2026-03-28T00:00:00Z");
+    const to = { at: march28, bound: beginningOfIds("evt", march28) };
+    const folding = transaction(db.work, async (tx) =>
+      foldEvents(tx, { partitions: await listPartitions(tx), to }, [last, only]),
+    );
+    expect(String(await failureOf(folding))).toContain("is in line again");
+    expect((await namesOf("events"))[0]).toBe("events_before_20260324");
     expect(await ofBusy()).toHaveLength(3);
 
     await query(db.api, sql`delete from outbox where subject_id = ${second}`);

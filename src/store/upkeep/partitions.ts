@@ -248,49 +248,63 @@ export interface Folding {
 }
 
 /**
- * Replaces the partitions of events and deliveries up to a bound by new first ones, which get these events and their deliveries. Returns
- * false and changes nothing if a delivery of an older event is in line.
+ * Replaces the partitions of events and deliveries up to a bound by new first ones, which get these events and their deliveries. Fails if a
+ * delivery of an older event is in line.
  */
-export async function foldEvents(tx: Db, { partitions, to }: Folding, kept: readonly string[]): Promise<boolean> {
-  const old = new Map(eventTables.map((table) => [table, namesBelow(partitions, table, to.bound)] as const));
-  await lockFromChanges(tx, [...old.values()].flat());
+export async function foldEvents(tx: Db, folding: Folding, kept: readonly string[]): Promise<void> {
+  const ids = arrayOf("text", kept);
+  await copyToNew(tx, eventTables, folding, (key) => sql`${key} = any(${ids})`);
   await lockFromAll(tx, eventTables);
   const oldest = await findOldestInLine(tx);
-  if (oldest !== undefined && oldest < to.bound) return false;
-  const ids = arrayOf("text", kept);
-  for (const [table, names] of old) {
-    const { key } = partitionable[table];
-    await insertFolded(tx, table, to.at, sql`t.${sql.identifier(key)} = any(${ids})`);
-    await replaceFirst(tx, table, names, to);
+  if (oldest !== undefined && oldest < folding.to.bound) {
+    throw new Error(`Cannot drop partitions of events: a delivery of ${oldest.slice(0, 30)} is in line again`);
   }
-  return true;
+  for (const table of eventTables) await replaceFirst(tx, table, folding);
 }
 
 /** Replaces the partitions of a table up to a bound by a new first one with all of their rows, which must be few. */
-export async function foldTable(tx: Db, table: Partitionable, { partitions, to }: Folding): Promise<void> {
-  const names = namesBelow(partitions, table, to.bound);
-  await lockFromChanges(tx, names);
-  await lockFromAll(tx, [table], fewRowsMs);
-  await insertFolded(tx, table, to.at, sql`t.${sql.identifier(partitionable[table].key)} < ${to.bound}`);
-  await replaceFirst(tx, table, names, to);
+export async function foldTable(tx: Db, table: Partitionable, folding: Folding): Promise<void> {
+  await copyToNew(tx, [table], folding, () => sql`true`, fewRowsMs);
+  await lockFromAll(tx, [table]);
+  await replaceFirst(tx, table, folding);
 }
 
-function namesBelow(partitions: Partitions, table: Partitionable, bound: string): string[] {
-  return (partitions.get(table) ?? []).filter(({ to }) => to <= bound).map(({ name }) => name);
+function namesBelow({ partitions, to }: Folding, table: Partitionable): string[] {
+  return (partitions.get(table) ?? []).filter((each) => each.to <= to.bound).map(({ name }) => name);
 }
 
-async function insertFolded(tx: Db, table: Partitionable, at: Date, isKept: SQL): Promise<void> {
-  const name = firstPartitionName(table, at);
-  await tx.script(`create table ${name} (${likeTable(table)})`);
-  await query(tx, sql`insert into ${sql.identifier(name)} select t.* from ${sql.identifier(table)} t where ${isKept}`);
+/**
+ * Makes the new first partitions. They have their rows and indexes before all statements wait. Until the end of the transaction, statements
+ * wait that change rows of the old partitions, or that may do so by their plan.
+ */
+async function copyToNew(
+  tx: Db,
+  tables: readonly Partitionable[],
+  folding: Folding,
+  isKept: (key: SQL) => SQL,
+  mostMs = usualMs,
+): Promise<void> {
+  const old = tables.flatMap((table) => namesBelow(folding, table));
+  await lockFromChanges(tx, old);
+  await lockSoon(tx, old, "share row exclusive", mostMs);
+  const { at, bound } = folding.to;
+  for (const table of tables) {
+    const key = sql`t.${sql.identifier(partitionable[table].key)}`;
+    const name = firstPartitionName(table, at);
+    await tx.script(`create table ${name} (${likeTable(table)} including indexes)`);
+    await query(
+      tx,
+      sql`insert into ${sql.identifier(name)} select t.* from ${sql.identifier(table)} t where ${key} < ${bound} and ${isKept(key)}`,
+    );
+  }
 }
 
 /** The files of the dropped tables are deleted after the commit and after its locks are released, so nothing waits for that. */
-async function replaceFirst(tx: Db, table: Partitionable, old: readonly string[], to: Boundary): Promise<void> {
-  const name = firstPartitionName(table, to.at);
+async function replaceFirst(tx: Db, table: Partitionable, folding: Folding): Promise<void> {
+  const { at, bound } = folding.to;
   await tx.script(
-    `drop table ${old.join(", ")};
-     alter table ${table} attach partition ${name} for values from (minvalue) to (${quoted(to.bound)})`,
+    `drop table ${namesBelow(folding, table).join(", ")};
+     alter table ${table} attach partition ${firstPartitionName(table, at)} for values from (minvalue) to (${quoted(bound)})`,
   );
 }
 
@@ -302,22 +316,28 @@ async function lockFromChanges(tx: Db, tables: readonly string[]): Promise<void>
   );
 }
 
-/**
- * Stops all statements on tables until the end of the transaction. Statements that come later wait behind this one, so it gives up soon. The
- * lock of a partitioned table suffices for its partitions. `mostMs` is the limit of each further statement.
- */
-async function lockFromAll(tx: Db, tables: readonly string[], mostMs = usualMs): Promise<void> {
-  await tx.script(
-    `set local lock_timeout = ${allMs}; set local statement_timeout = ${mostMs};
-     lock table ${tables.map((table) => `only ${table}`).join(", ")} in access exclusive mode`,
+/** Stops all statements on tables until the end of the transaction. The lock of a partitioned table suffices for its partitions. */
+async function lockFromAll(tx: Db, tables: readonly string[]): Promise<void> {
+  await lockSoon(
+    tx,
+    tables.map((table) => `only ${table}`),
+    "access exclusive",
   );
 }
 
-/** The longest wait for the lock that stops all statements. Those that come later wait as long. */
-const allMs = 40;
+/** Statements that come later wait behind this one, so it gives up soon. `mostMs` is the limit of each further statement. */
+async function lockSoon(tx: Db, tables: readonly string[], mode: string, mostMs = usualMs): Promise<void> {
+  await tx.script(
+    `set local lock_timeout = ${soonMs}; set local statement_timeout = ${mostMs};
+     lock table ${tables.join(", ")} in ${mode} mode`,
+  );
+}
+
+/** The longest wait for a lock that stops statements. Those that come later wait as long. */
+const soonMs = 40;
 /** Postgres ends an automatic vacuum that is in the way after a second (`deadlock_timeout`). */
 const changesMs = 5_000;
-/** The limit of each statement while all others wait. Theirs is 6 s. */
+/** The limit of each statement while others wait. Theirs is 6 s. */
 const usualMs = 5_000;
 /** The limit while few rows are copied. A table with deleted rows that are not vacuumed yet takes longer, and waits for a later hour. */
 const fewRowsMs = 100;
