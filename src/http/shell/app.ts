@@ -83,8 +83,8 @@ export type Guarded = {
   account: Account;
   /** The caller as the audit names it. */
   actor: Actor;
-  /** The suspension of the account by the operator; undefined for none. */
-  closure: Closure | undefined;
+  /** The suspension of the account by the operator at this instant. Undefined without an account. */
+  closureNow: (() => Closure | undefined) | undefined;
   requestId: string;
 };
 
@@ -119,7 +119,8 @@ function guard(deps: HttpDeps) {
     if (isOfOperators) throw notFound("route");
     const actor = actorOf(account, { request, set }, deps.trustedProxies);
     if (account.kind === "operator") await deps.noteActed?.(actor, account.id, `${request.method} ${route}`);
-    return { account, actor, closure: deps.closureOf?.(account.id), requestId: String(set.headers[requestIdHeader]) };
+    const closureNow = () => deps.closureOf?.(account.id);
+    return { account, actor, closureNow, requestId: String(set.headers[requestIdHeader]) };
   });
 }
 
@@ -136,7 +137,7 @@ function guardedIngest(asked: Asked, { trustedProxies }: HttpDeps): Guarded {
 }
 
 /** Such a request has no account, and its operation reads none. */
-const none = { account: undefined as unknown as Account, closure: undefined };
+const none = { account: undefined as unknown as Account, closureNow: undefined };
 
 /** Logs one line for each request at level debug. At other levels it installs no hook. */
 function accessLog(log: Logger) {

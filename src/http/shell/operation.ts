@@ -52,8 +52,8 @@ function taker(of: AnyOperation) {
       throw error instanceof Refusal && of.whenRefused ? await of.whenRefused(taken, error) : error;
     }
   }
-  return ({ account, closure, request, url, qi, bodyLimits, params, set }: Omit<Taken, "read">) =>
-    takeAll({ account, closure, request, url, qi, bodyLimits, params, set, read: {} });
+  return ({ account, closureNow, request, url, qi, bodyLimits, params, set }: Omit<Taken, "read">) =>
+    takeAll({ account, closureNow, request, url, qi, bodyLimits, params, set, read: {} });
 }
 
 /** The steps that read a request, in the contract's order (§2). */
@@ -61,16 +61,18 @@ function stepsOf(of: AnyOperation): ((taken: Taken) => void | Promise<void>)[] {
   const { idempotencyKey, query, body, readForm } = of;
   const doing = of.summary.charAt(0).toLowerCase() + of.summary.slice(1);
   const isOpen = of.access === "open";
+  const closing = { sends: of.sends === true, showsAccount: of.access === "any" };
+  const refuseClosed = ({ closureNow }: Taken) => refuseSuspended(closureNow?.(), closing, doing);
   const steps: ((taken: Taken) => void | Promise<void>)[] = [];
   // The guard has let in operators alone.
   if (!isOpen && of.access !== "operator") {
     const mayCall = of.access;
-    const closing = { sends: of.sends === true, showsAccount: of.access === "any" };
-    steps.push(({ account, closure }) => {
+    steps.push((taken) => {
+      const { account } = taken;
       // With INGEST_TOKEN, which the guard lets in at this operation alone.
       if (mayCall === "ingest" && account === undefined) return;
       refuseWithout(mayCall, account, doing);
-      refuseSuspended(closure, closing, doing);
+      refuseClosed(taken);
     });
   }
   if (body !== undefined) {
@@ -110,6 +112,8 @@ function stepsOf(of: AnyOperation): ((taken: Taken) => void | Promise<void>)[] {
     };
     // A form is read only now. Every other body is already read.
     steps.push((taken) => (taken.read.body instanceof Uint8Array ? takeJson(taken, taken.read.body) : takeForm(taken)));
+    // A body may take minutes. Of an account that moves meanwhile, what is written now would be missing where it moves to.
+    steps.push(refuseClosed);
   }
   if (takesNoBody(of)) {
     const judge = bodyJudge(Type.Object({}), doing);
@@ -127,7 +131,8 @@ function queryOf({ url, qi }: Taken): string {
 }
 
 interface Taken extends Refused {
-  closure: Closure | undefined;
+  /** The suspension of the account by the operator at this instant. Undefined without an account. */
+  closureNow: (() => Closure | undefined) | undefined;
   request: Request;
   url: string;
   /** The index of the query in `url`, or -1. Elysia sets it. */

@@ -6,6 +6,7 @@ import { changeAccount } from "../../../src/flows/account/change-account.ts";
 import { createAccount } from "../../../src/flows/account/manage-accounts.ts";
 import { exportAccount } from "../../../src/flows/move/export-account.ts";
 import { mailOf } from "../../support/mail.ts";
+import { connectRaw } from "../../support/raw-http.ts";
 import { inData } from "../../support/raw-smtp.ts";
 import { answer, startReceiver } from "../../support/receiver.ts";
 import { returnPathOf, signingKey } from "../../support/reported.ts";
@@ -43,6 +44,31 @@ test("mail under way when its account begins to move is refused for now, to an i
   await suspend(null);
   const after = await Promise.all(addresses.map((to) => inData(world.smtpPort, to)));
   expect(await Promise.all(after.map(handIn))).toEqual(["250 2.0.0", "250 2.0.0"]);
+}, 60_000);
+
+test("a send whose body is under way when its account begins to move is refused for now", async () => {
+  const client = await connectRaw({ port: Number(new URL(world.service.apiUrl).port) });
+  const body = JSON.stringify({ to: "jane@example.com", subject: "Late", body: "Late" });
+  const head = (key: string) =>
+    [
+      `POST /v1/inboxes/${mover.inboxId}/send HTTP/1.1`,
+      "Host: localhost",
+      `Authorization: Bearer ${mover.key}`,
+      `Idempotency-Key: ${key}`,
+      "Prefer: respond-async",
+      "Content-Type: application/json",
+      `Content-Length: ${body.length}`,
+      "",
+      body.slice(0, -1),
+    ].join("\r\n");
+  client.send(head("late"));
+  await suspend("moving");
+  client.send(body.slice(-1));
+  expect((await client.response())?.status).toBe(503);
+  await suspend(null);
+  client.send(`${head("again")}${body.slice(-1)}`);
+  expect((await client.response())?.status).toBe(200);
+  client.end();
 }, 60_000);
 
 test("the export of an account that moves waits for attempts under way, and its events wait for the end of the move", async () => {
