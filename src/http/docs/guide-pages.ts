@@ -1,5 +1,6 @@
 import agents from "../../../docs/agents.md" with { type: "text" };
 import approval from "../../../docs/approval.md" with { type: "text" };
+import cells from "../../../docs/cells.md" with { type: "text" };
 import connect from "../../../docs/connect.md" with { type: "text" };
 import console from "../../../docs/console.md" with { type: "text" };
 import contract from "../../../docs/contract.md" with { type: "text" };
@@ -107,6 +108,7 @@ export const guidePages: Readonly<Record<string, GuidePage>> = {
       text: operations,
     },
     scale: { about: "what to do at which size, the bytes of a mail, cells, other engines", text: scale },
+    cells: { about: "several databases behind one balancer; move an account from one to another", text: cells },
     performance: {
       about: "its speed compared with other servers, where the time goes, how to measure it",
       text: performance,
