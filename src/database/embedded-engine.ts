@@ -64,27 +64,35 @@ function lastWords(said: readonly string[]): string | undefined {
 
 /**
  * Makes the engine's file system, and adds the flush to the disk that it lacks. This is done before the engine starts, because a start may
- * recover and checkpoint. It also keeps a function that clears the engine's alarm.
+ * recover and checkpoint. It also frees what is copied for a write, and keeps a function that clears the engine's alarm.
  */
 function filesThatReachTheDisk(directory: string, onFlush: () => void): NodeFS {
   const files = new NodeFS(directory);
   const init = files.init.bind(files);
   files.init = async (engine, options) => {
     const { emscriptenOpts } = await init(engine, options);
-    const addFlush = ({ NODEFS }: { NODEFS: unknown }) => {
-      const { stream_ops, realPath } = NODEFS as NodeFiles;
+    const change = (program: PGlite["Module"] & { NODEFS?: unknown }) => {
+      const { stream_ops, realPath } = program.NODEFS as NodeFiles;
       stream_ops.fsync = ({ nfd, node }) => {
         if (nfd === undefined) flushDirectory(realPath(node));
         else fdatasyncSync(nfd);
         onFlush();
         return 0;
       };
+      const { write } = stream_ops;
+      // A write of several pieces comes as a copy of them: each new file of the log, whose zeros are written first, as sixteen of a MiB. The
+      // collector would free them late: the engine's memory counts as in use, and it waits for about as much garbage.
+      stream_ops.write = (file, bytes, ...where) => {
+        const written = write(file, bytes, ...where);
+        if (bytes.buffer !== program.HEAPU8.buffer) bytes.buffer.transfer(0);
+        return written;
+      };
     };
     const instantiateWasm = (imports: EngineImports, done: unknown) => {
       alarms.set(engine, () => imports.env._setitimer_js(realTime, 0));
       return emscriptenOpts.instantiateWasm(imports, done);
     };
-    const preRun = [...(emscriptenOpts.preRun ?? []), addFlush];
+    const preRun = [...(emscriptenOpts.preRun ?? []), change];
     return { emscriptenOpts: { ...emscriptenOpts, preRun, instantiateWasm } };
   };
   return files;
@@ -172,7 +180,10 @@ interface OpenFile {
 
 /** The part of Emscripten's NODEFS that is used here. */
 interface NodeFiles {
-  stream_ops: { fsync?: (file: OpenFile) => number };
+  stream_ops: {
+    fsync?: (file: OpenFile) => number;
+    write: (file: OpenFile, bytes: Int8Array<ArrayBuffer>, ...where: unknown[]) => number;
+  };
   realPath(node: object): string;
 }
 

@@ -6,7 +6,11 @@ import { abandon, type Engine, startEngine } from "./embedded-engine.ts";
 import { EngineNotStarted } from "./embedded-failure.ts";
 
 /** A message to the thread: the start in a directory, statements in the wire protocol, and at last one of the two ends. */
-export type ToThread = { directory: string; program: WebAssembly.Module } | Uint8Array | "close" | "abandon";
+export type ToThread =
+  | { directory: string; program: WebAssembly.Module }
+  | Uint8Array<ArrayBuffer>
+  | "close"
+  | "abandon";
 
 /** The answer to a message. `flushes` counts the flushes to the disk since the last answer. */
 export type FromThread = { flushes: number } & ({ bytes: Uint8Array } | { failure: string; isNotStarted: boolean });
@@ -39,14 +43,19 @@ async function answerTo(message: ToThread): Promise<Uint8Array<ArrayBuffer>> {
   return new Uint8Array(0);
 }
 
-/** Runs statements. The engine's own reader of answers is not used, because its objects would be copied to the other thread. */
-async function run(message: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
+/**
+ * Runs statements, and frees their message, since the collector would do it late (embedded-engine.ts). The engine's own reader of answers is
+ * not used, because its objects would be copied to the other thread.
+ */
+async function run(message: Uint8Array<ArrayBuffer>): Promise<Uint8Array<ArrayBuffer>> {
   const parts: Uint8Array<ArrayBuffer>[] = [];
   try {
     await engine?.execProtocolRawStream(message, { syncToFs: false, onRawData: (part) => parts.push(part.slice()) });
   } catch (error) {
     // An engine that ends has often answered with the reason before.
     if (parts.length === 0) throw error;
+  } finally {
+    if (message.length > largeBytes) message.buffer.transfer(0);
   }
   const [only, ...others] = parts;
   if (only !== undefined && others.length === 0) return only;
@@ -58,3 +67,6 @@ async function run(message: Uint8Array): Promise<Uint8Array<ArrayBuffer>> {
   }
   return all;
 }
+
+/** Messages above this length have files and large mails. */
+const largeBytes = 64 << 10;

@@ -1,6 +1,12 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { sql } from "drizzle-orm";
 import { type Db, query, transaction } from "../../src/database/db.ts";
+import { compiled } from "../../src/database/embedded-client.ts";
+import { makeCluster } from "../../src/database/embedded-cluster.ts";
+import { startEngine } from "../../src/database/embedded-engine.ts";
 import { freeZeros } from "../../src/database/embedded-memory.ts";
 import { type EngineUnderTest, openEngine } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
@@ -39,6 +45,20 @@ test("An error of the engine has its SQLSTATE and its constraint, and the next s
     constraint: "positive",
   });
   expect(await query(db, sql`select count(*) as count from numbers`)).toEqual([{ count: 0 }]);
+});
+
+test("The copy of pieces that the engine writes to a file is freed at once", async () => {
+  const directory = join(mkdtempSync(join(tmpdir(), "ibx-copy-")), "pg");
+  await makeCluster(directory);
+  const engine = await startEngine(directory, await compiled(), () => undefined);
+  const { FS } = engine.Module;
+  const file = FS.open("/pglite/data/copied", "w+");
+  const copy = new Uint8Array(1 << 20).fill(7);
+  FS.write(file, copy, 0, copy.length, 0);
+  expect(copy.length).toBe(0);
+  expect(await Bun.file(join(directory, "copied")).bytes()).toEqual(new Uint8Array(1 << 20).fill(7));
+  await engine.close();
+  rmSync(join(directory, ".."), { recursive: true, force: true });
 });
 
 test("Memory that holds only zeros is given back, and all other memory stays as it is", () => {
