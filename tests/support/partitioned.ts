@@ -1,8 +1,9 @@
 import { tmpdir } from "node:os";
-import { type Database, openDatabase } from "../../src/database/db.ts";
-import { partitionableTables } from "../../src/domain/partitions.ts";
+import { type Database, openDatabase, transaction } from "../../src/database/db.ts";
+import { boundAt, endOf, partitionableTables } from "../../src/domain/partitions.ts";
 import { addPartitions, partitionTables } from "../../src/flows/partitions.ts";
 import { migrate, migrations } from "../../src/store/migrate.ts";
+import { insertPartition, listPartitions } from "../../src/store/upkeep/partitions.ts";
 import { administering, databaseUrl } from "./administering.ts";
 import { settable } from "./clock.ts";
 
@@ -34,8 +35,25 @@ async function partitionDatabase(url: string): Promise<void> {
   }
 }
 
-/** Partitions by month, from the clock of the worlds to that of the machine, and as far as tests move either. */
+/**
+ * Partitions by month, from the clock of the worlds to that of the machine, and as far as most tests move either. The last partition takes
+ * all later ids, since tests invent some.
+ */
 async function partitionAll(db: Database): Promise<void> {
   await partitionTables({ db, now: settable().now }, partitionableTables, "month");
   await addPartitions({ db, now: () => new Date(Math.max(Date.now(), Date.UTC(2027, 9))) });
+  await db.maintain((own) =>
+    transaction(own, async (tx) => {
+      for (const [table, partitions] of await listPartitions(tx)) {
+        const from = endOf(partitions);
+        await insertPartition(tx, table, {
+          from: { at: from, bound: boundAt(table, from) },
+          to: { at: latest, bound: boundAt(table, latest) },
+        });
+      }
+    }),
+  );
 }
+
+/** The latest time that an id can have. */
+const latest = new Date(2 ** 50 - 1);

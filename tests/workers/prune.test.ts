@@ -28,7 +28,7 @@ const tablesOfInboxes = Object.values(schema)
   .filter((table) => hasColumn(table, "inbox_id") || hasColumn(table, "message_id"));
 
 function ofInbox(table: PgTable, id: string): SQL {
-  return hasColumn(table, "inbox_id") ? sql`inbox_id = ${id}` : sql`message_id = 'row_1'`;
+  return hasColumn(table, "inbox_id") ? sql`inbox_id = ${id}` : sql`message_id = 'a_row'`;
 }
 
 /** A value that this column takes. */
@@ -37,9 +37,9 @@ function valueFor(column: PgColumn): SQL {
   const name = columnName(column);
   const type = column.getSQLType();
   if (enumValues !== undefined && enumValues.length > 0) return sql`${enumValues[0]}`;
-  // Rows that hang on the message do so by its id.
+  // Rows that hang on the message do so by its id. It sorts before all times, so that a partition takes it.
   if (type.startsWith("text") && !type.endsWith("[]"))
-    return sql`${name === "message_id" || name === "id" ? "row_1" : "x"}`;
+    return sql`${name === "message_id" || name === "id" ? "a_row" : "x"}`;
   if (type.endsWith("[]")) return sql.raw("'{}'");
   const values: Record<string, string> = {
     uuid: "gen_random_uuid()",
