@@ -1,4 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from "bun:test";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { is, sql } from "drizzle-orm";
 import { getTableConfig, PgTable } from "drizzle-orm/pg-core";
 import { type Database, query, transaction } from "../../src/database/db.ts";
@@ -28,8 +31,9 @@ import { failureOf } from "../support/failure.ts";
 import { mailOf } from "../support/mail.ts";
 import { parsedMetrics } from "../support/metrics.ts";
 import { outboxWorld } from "../support/outbox-world.ts";
+import { hasPostgres, startPostgres } from "../support/postgres.ts";
 import { untilSo } from "../support/until.ts";
-import { startWorld } from "../support/world.ts";
+import { startWorld, type World } from "../support/world.ts";
 
 const dayMs = 86_400_000;
 
@@ -100,6 +104,61 @@ describe.skipIf(isElsewhere)("A service whose tables are partitioned", () => {
     expect((await world.api(`/v1/inboxes/${ada.id}/messages`)).status).toBe(404);
   }, 60_000);
 });
+
+test.skipIf(!hasPostgres)(
+  "A dump and its restore keep partitions, which then take mail",
+  async () => {
+    const directory = mkdtempSync(join(tmpdir(), "ibx-dump-"));
+    const server = await startPostgres();
+    const clock = settable();
+    const worldIn = async (name: string) => {
+      return startWorld({ database: { url: server.url(name), drop: async () => undefined }, clock });
+    };
+    const seen = async ({ api, service }: World, inboxId: string) => ({
+      subjects: (await api(`/v1/inboxes/${inboxId}/messages`)).body.data.map(
+        ({ subject }: { subject: string }) => subject,
+      ),
+      partitions: await listPartitions(service.deps.db.work),
+      shape: await shapeOf(service.deps.db),
+    });
+    try {
+      for (const name of ["dumped", "restored"]) await server.ask(`create database ${name}`);
+      let ada = { id: "", address: "" };
+      let before: Awaited<ReturnType<typeof seen>>;
+      {
+        await using world = await worldIn("dumped");
+        await partitionTables({ db: world.service.deps.db, now: clock.now }, partitionableTables, "month");
+        ada = await world.inbox("ada");
+        for (const [subject, at] of [
+          ["first", "2026-03-22T10:00:00.000Z"],
+          ["second", "2026-04-02T10:00:00.000Z"],
+        ] as const) {
+          clock.set(at);
+          expect(await world.deliver(mailOf({ subject, messageId: `${subject}@x.example` }), ada.address)).toStartWith(
+            "250",
+          );
+        }
+        // As the next start does.
+        await addPartitions(world.service.deps);
+        before = await seen(world, ada.id);
+      }
+      expect(before.subjects).toEqual(["second", "first"]);
+      const dump = join(directory, "dump");
+      await server.run("pg_dump", "--format=custom", `--file=${dump}`, server.url("dumped"));
+      await server.run("pg_restore", `--dbname=${server.url("restored")}`, dump);
+      await using world = await worldIn("restored");
+      expect(await seen(world, ada.id)).toEqual(before);
+      expect(await world.deliver(mailOf({ subject: "third", messageId: "third@x.example" }), ada.address)).toStartWith(
+        "250",
+      );
+      expect((await seen(world, ada.id)).subjects).toEqual(["third", "second", "first"]);
+    } finally {
+      await server.remove();
+      rmSync(directory, { recursive: true, force: true });
+    }
+  },
+  120_000,
+);
 
 /** The columns, constraints and indexes of the tables, as Postgres describes them. */
 async function shapeOf(db: Database): Promise<object[]> {
