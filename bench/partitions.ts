@@ -48,7 +48,7 @@ async function pages(): Promise<void> {
   const whole = await newDatabase("whole");
   const divided = await newDatabase("divided");
   const now = new Date();
-  const start = new Date(now.getTime() - 335 * dayMs);
+  const start = new Date(Date.UTC(now.getUTCFullYear(), now.getUTCMonth() - 10, now.getUTCDate()));
   await partitionTables({ db: divided, now: () => start }, ["messages", "attachments"], "month");
   await addPartitions({ db: divided, now: () => now });
   const partitions = (await listPartitions(divided.work)).get("messages")?.length ?? 0;
