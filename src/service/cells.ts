@@ -4,8 +4,8 @@ import type { CellOfMoved } from "../http/shell/moved.ts";
 import type { MailResolver } from "../relay/mx.ts";
 import type { Relay } from "../relay/relay.ts";
 import { version } from "../version.ts";
-import { type WebhookReply, webhookClient } from "../webhook/client.ts";
-import { mailHander } from "../webhook/hand-over.ts";
+import { webhookClient } from "../webhook/client.ts";
+import { askCell, mailHander } from "../webhook/hand-over.ts";
 import type { Opening } from "./opening.ts";
 
 /** The time in which another cell takes a mail: a little more than it may need to store one. */
@@ -45,21 +45,16 @@ export function cellsOfMoved({ config, closed, opened }: Pick<Opening, "config" 
     const host = closed.movedTo(accountId);
     const peer = config.cellPeers.find((each) => each.host === host);
     if (peer === undefined) return undefined;
-    const cell =
-      known.get(peer.host) ?? cellIn(await client.post({ url: `${peer.url}/healthz`, headers: {}, body: undefined }));
-    if (cell === undefined) return undefined;
-    known.set(peer.host, cell);
+    const remembered = known.get(peer.host);
+    const answer = remembered === undefined ? await askCell(client, peer) : { cell: remembered };
+    if ("why" in answer) return undefined;
+    known.set(peer.host, answer.cell);
     // Two cells with one name would lead to each other for ever.
-    return cell === config.cell ? undefined : cell;
+    return answer.cell === config.cell ? undefined : answer.cell;
   };
 }
 
 const askMs = 5_000;
-
-function cellIn(reply: WebhookReply): string | undefined {
-  if (reply.kind !== "answered" || reply.status !== 200) return undefined;
-  return /"cell":"([0-9A-Za-z]{2})"/.exec(reply.body)?.[1];
-}
 
 /** Adds the way to other cells to the way out, if there are any. */
 export function withOtherCells(

@@ -50,6 +50,17 @@ export function mailHander({ client, token, cell }: MailHanderOptions): HandOver
   };
 }
 
+/** Asks another cell for the two characters of its CELL. Returns why if it does not say them. */
+export async function askCell(
+  client: Pick<WebhookClient, "post">,
+  { url }: CellPeer,
+): Promise<{ cell: string } | { why: string }> {
+  const reply = await client.post({ url: `${url}/healthz`, headers: {}, body: undefined });
+  if (reply.kind !== "answered") return { why: reply.error };
+  const cell = /"cell":"([0-9A-Za-z]{2})"/.exec(reply.body)?.[1];
+  return cell === undefined ? { why: `answered ${reply.status}` } : { cell };
+}
+
 /** The names that a header can have. A client may give any. */
 const helo = /^[\x21-\x7e]{1,255}$/;
 /** An answer names up to a hundred addresses. */

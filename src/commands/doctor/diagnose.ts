@@ -4,6 +4,7 @@ import type { DnsClient } from "../../dns/client.ts";
 import { publicKeyRecord } from "../../mail/write/dkim.ts";
 import type { NameServer } from "../../standards/name-server.ts";
 import type { Lookup } from "../../webhook/resolve.ts";
+import { checkCells } from "./cells.ts";
 import { checkCertificate } from "./certificate.ts";
 import { checkConfiguration } from "./configuration.ts";
 import { checkDataDir } from "./data-dir.ts";
@@ -62,6 +63,7 @@ export async function diagnose(env: Environment, consultation: Consultation): Pr
     ["dns resolver", isAuthenticating ? checkResolver(dns.ask) : Promise.resolve([])],
     ["relay", checkRelay({ ...config, ca })],
     ["webhook", webhooks()],
+    ["cells", checkCells(config)],
     ["documents", checkDocuments()],
     ["judge", checkProgram("judge", config.judge?.url, at)],
     ["traces", checkProgram("traces", config.otlpEndpoint, at)],
