@@ -2,13 +2,13 @@ import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { type CellPorts, freeCellPorts, startCellBalancer } from "../support/cell-balancer.ts";
 import { makeDatabase } from "../support/database.ts";
 import { blocksOf, inWords } from "../support/documentation.ts";
 import { hasHaproxy } from "../support/haproxy.ts";
 import { inboxdHere, type RunningInboxd, startInboxd } from "../support/inboxd.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type ScriptedDns, scriptedDns } from "../support/scripted-dns.ts";
-import { freePort } from "../support/server-in-front.ts";
 import { untilSo } from "../support/until.ts";
 import { deliver, type WorldDatabase } from "../support/world.ts";
 
@@ -42,7 +42,7 @@ describe.if(Boolean(server) && hasHaproxy)("The guide to cells", () => {
   const directory = mkdtempSync(join(tmpdir(), "ibx-cells-"));
   const instead: Record<string, string> = {};
   const cells: Cell[] = [];
-  const ports = { api: 0, inside: [0, 0], smtp: [0, 0] };
+  let ports: CellPorts;
   let balancer: Bun.Subprocess | undefined;
   let receiver: Receiver;
   /** The DNS of both cells. It knows no name. */
@@ -82,9 +82,7 @@ describe.if(Boolean(server) && hasHaproxy)("The guide to cells", () => {
     writeFileSync(join(directory, "bin/systemctl"), `#!/bin/sh\nkill -USR2 "$(cat '${directory}/haproxy.pid')"\n`, {
       mode: 0o755,
     });
-    ports.api = await freePort();
-    ports.inside = [await freePort(), await freePort()];
-    ports.smtp = [await freePort(), await freePort()];
+    ports = await freeCellPorts();
     Object.assign(instead, {
       "/etc/inboxd": directory,
       "/etc/haproxy": directory,
@@ -97,27 +95,11 @@ describe.if(Boolean(server) && hasHaproxy)("The guide to cells", () => {
     receiver = await startReceiver();
     dns = await scriptedDns(() => ({ code: 3 }));
     cells.push(await startCell(0), await startCell(1));
-    const ofFiles = {
-      ":443 ssl crt /etc/haproxy/mail.example.com.pem alpn h2,http/1.1": `127.0.0.1:${ports.api}`,
-      "__Host-inboxd": "inboxd",
-      "10.0.0.5:3100": `127.0.0.1:${ports.inside[0]}`,
-      "10.0.0.5:3101": `127.0.0.1:${ports.inside[1]}`,
-      "192.0.2.10:25": `127.0.0.1:${ports.smtp[0]}`,
-      "192.0.2.11:25": `127.0.0.1:${ports.smtp[1]}`,
-    };
-    const backends = cells.flatMap(({ inboxd }, number) => [
-      [`10.0.${number}.11:3000`, new URL(inboxd.api).host],
-      [`10.0.${number}.11:2525`, `127.0.0.1:${inboxd.smtpPort}`],
-    ]);
-    for (const name of ["haproxy.cfg", "cells.map", "hosts.map", "moved.map"]) {
-      const text = readFileSync(join(house, "deploy/cells", name), "utf8").replaceAll(/^ {2}server b .*\n/gm, "");
-      // The line of the certificate has the path of the maps too, so that is replaced last.
-      const all = { ...ofFiles, ...Object.fromEntries(backends), "/etc/haproxy": directory };
-      writeFileSync(join(directory, name), inWords(text, all));
-    }
-    balancer = Bun.spawn(["/usr/sbin/haproxy", "-W", "-f", join(directory, "haproxy.cfg")], {
-      stdio: ["ignore", "inherit", "inherit"],
-    });
+    balancer = startCellBalancer(
+      directory,
+      ports,
+      cells.map(({ inboxd }) => inboxd),
+    );
     writeFileSync(join(directory, "haproxy.pid"), String(balancer.pid));
     await untilSo(async () => (await ask("/healthz", undefined).catch(() => undefined))?.status === 200);
   }, 120_000);
