@@ -2,6 +2,7 @@ import { existsSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { haveSwift, startSwift } from "./swift.ts";
+import { untilSo } from "./until.ts";
 
 const program = join(import.meta.dir, "../object-store/node_modules/s3rver/lib/s3rver.js");
 
@@ -79,6 +80,9 @@ export async function startObjectStore(kind: ObjectServer = "s3rver"): Promise<O
           headers: request.headers,
           body,
         });
+        // s3rver may answer before its file has all bytes. Another request may have deleted it meanwhile.
+        const sizeNow = () => direct.size(`raw/${name}`).catch(() => body?.length);
+        if (body !== null && answer.ok) await untilSo(async () => (await sizeNow()) === body.length);
         return new Response(request.method === "HEAD" ? null : await answer.arrayBuffer(), answer);
       };
       return treatment({ method: request.method, name }, pass);
