@@ -12,7 +12,7 @@ export interface RelayedMail {
   body: MailBody;
   /** Whether the header is not ASCII, so that the server must offer SMTPUTF8 (RFC 6531 §3.2). */
   smtpUtf8: boolean;
-  /** Called before MAIL FROM, for which the mail may have waited. It aborts the signal of `send` if the mail may no longer be sent. */
+  /** Called before MAIL FROM or the request to another cell, for which the mail may have waited. It aborts the signal of `send` if the mail may no longer be sent. */
   lookAgain?: () => Promise<void>;
 }
 

@@ -1,5 +1,9 @@
 import { afterAll, beforeAll, expect, test } from "bun:test";
+import { withCellPeers } from "../../src/flows/send/cell-peers.ts";
+import { bytesBody } from "../../src/relay/relayed-mail.ts";
 import { findAccountOfKey } from "../../src/store/account/keys.ts";
+import { webhookClient } from "../../src/webhook/client.ts";
+import { mailHander } from "../../src/webhook/hand-over.ts";
 import { type CellFront, cellFront, cellToken } from "../support/cells.ts";
 import { insertOwnDomain } from "../support/own-domain.ts";
 import { type ScriptedDns, scriptedDns, zone } from "../support/scripted-dns.ts";
@@ -83,3 +87,28 @@ test("mail for an address that the other cell does not have fails", async () => 
   expect(body.status).toBe("failed");
   expect((await statusOf(body.messageId)).failure).toMatchObject({ code: 550, enhancedCode: "5.1.1" });
 }, 60_000);
+
+test("a mail that may no longer be sent when its turn comes is not handed over", async () => {
+  const client = webhookClient({ allowPrivate: true, version: "0" });
+  const requests = front.requests.length;
+  const unused = async () => expect.unreachable();
+  const way = withCellPeers(
+    { send: unused, describe: () => "", serverOf: () => "", close: async () => undefined },
+    {
+      peers: [{ host: "c1.example", url: front.origin }],
+      handOver: mailHander({ client, token: cellToken, cell: "00" }),
+      lookUp: { resolver: { resolveMx: unused, resolve4: unused, resolve6: unused }, random: () => 0, dnsMs: 1 },
+    },
+  );
+  const callingOff = new AbortController();
+  const mail = {
+    envelopeFrom: "ada@c0.example",
+    recipients: [{ address: "bob@c1.example" }],
+    body: bytesBody(new TextEncoder().encode("Subject: x\r\n\r\nx\r\n")),
+    smtpUtf8: false,
+    lookAgain: async () => callingOff.abort(),
+  };
+  expect(await way.send(mail, callingOff.signal)).toMatchObject([{ kind: "retry", maybeAccepted: false }]);
+  expect(front.requests.length).toBe(requests);
+  client.close();
+});

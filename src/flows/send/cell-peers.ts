@@ -42,6 +42,7 @@ export function withCellPeers(way: Relay, { peers, handOver, lookUp }: CellPeers
     const recipients = mail.recipients.map(({ address }) => address);
     const { envelopeFrom, body } = mail;
     return inMemory(body.sizeBytes, async () => {
+      await mail.lookAgain?.();
       const raw = Buffer.concat(await Array.fromAsync(piecesOf(body)));
       return handOver(peer, { envelopeFrom, recipients, raw }, signal);
     });
