@@ -1,6 +1,6 @@
 import type { Registry } from "./registry.ts";
 
-/** What only traces need. */
+/** Wrappers and counters of traces. */
 export interface TracingWatch {
   /** Makes a span of each run of a step of the work on a mail. */
   step<Given extends unknown[], Result>(

@@ -13,7 +13,7 @@ interface Inside {
 
 type SendDone = (error: Error | null, reply?: string) => void;
 
-/** What the library uses of a stream for content in memory. */
+/** The part of a stream that the library uses for content in memory. */
 interface ContentStream {
   write(content: Uint8Array): void;
   end(): void;
