@@ -1,6 +1,7 @@
 import type { CellPeer, HandedMail, HandOver } from "../domain/cell-peer.ts";
 import type { RelayOutcome } from "../domain/outcome.ts";
 import { answers } from "../domain/receive/answers.ts";
+import { jsonFields } from "../standards/json.ts";
 import { cleanLine } from "../standards/smtp-reply.ts";
 import { percentEncoded } from "../standards/text.ts";
 import type { WebhookClient, WebhookReply } from "./client.ts";
@@ -92,7 +93,7 @@ function outcomesOf({ host }: CellPeer, recipients: readonly string[], reply: We
     const maybeAccepted = reply.kind === "no_answer" && reply.connected;
     return recipients.map(() => notReached(`Cannot reach the cell ${host}: ${reply.error}`, maybeAccepted));
   }
-  const answer = answerIn(reply.body);
+  const answer: InboundAnswer = jsonFields(reply.body) ?? {};
   if (reply.status === 200) {
     const statuses = new Map(answer.recipients?.map(({ address, status }) => [address, status]));
     return recipients.map((address) => ofStatus[statuses.get(address) ?? ""] ?? answers.unavailable);
@@ -128,13 +129,4 @@ interface InboundAnswer {
   recipients?: { address: string; status: string }[];
   code?: string;
   resource?: string;
-}
-
-function answerIn(body: string): InboundAnswer {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? (value as InboundAnswer) : {};
-  } catch {
-    return {};
-  }
 }

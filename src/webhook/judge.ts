@@ -1,6 +1,7 @@
 import type { Authentication } from "../domain/receive/authentication.ts";
 import { judgeActions, type Opinion } from "../domain/receive/opinion.ts";
 import { silence } from "../primitives/silence.ts";
+import { jsonFields } from "../standards/json.ts";
 import { webhookHeaders, webhookSigner } from "../standards/signature.ts";
 import { oneLine, percentEncoded } from "../standards/text.ts";
 import type { WebhookClient, WebhookReply } from "./client.ts";
@@ -59,7 +60,7 @@ export function judgeAsker({ kind, url }: JudgeAddress, { client, secret, now }:
     else judge.answered();
     if (reply.kind !== "answered") return reply.error;
     if (reply.status !== 200) return `it answered ${reply.status}`;
-    return opinionIn(fieldsIn(reply.body)) ?? "its answer is not of the right form";
+    return opinionIn(jsonFields(reply.body) ?? {}) ?? "its answer is not of the right form";
   };
 }
 
@@ -139,15 +140,6 @@ function asciiJson(value: object): string {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function fieldsIn(body: string): Fields {
-  try {
-    const value: unknown = JSON.parse(body);
-    return typeof value === "object" && value !== null ? (value as Fields) : {};
-  } catch {
-    return {};
-  }
-}
 
 /** The answer of our own protocol: `{action, reason?, score?}`. */
 function ownOpinion({ action: word, reason, score }: Fields): Opinion | undefined {

@@ -1,6 +1,7 @@
 import { isPattern, type SuppressionReason, suppressionReasons } from "../../domain/send/suppressed.ts";
 import { parseSendAddress } from "../../standards/address.ts";
 import { parseInstant } from "../../standards/instant.ts";
+import { jsonFields } from "../../standards/json.ts";
 
 /** One address of a list, as the API accepts it. */
 export interface ListEntry {
@@ -35,7 +36,7 @@ export async function* listEntries(
   for await (const { line, text, fields } of recordsOf(lines)) {
     if (text.trim() === "") continue;
     isJson ??= text.trimStart().startsWith("{");
-    if (isJson) yield entryOf(line, jsonFields(text), reading);
+    if (isJson) yield entryOf(line, knownFields(text), reading);
     else if (columns === undefined) columns = columnsOf(fields);
     else yield entryOf(line, fieldsBy(columns, fields), reading);
   }
@@ -85,16 +86,12 @@ function fieldsBy(columns: Columns, values: readonly string[]): Fields {
 }
 
 /** The known fields of a JSON object; undefined for any other text. */
-function jsonFields(text: string): Fields | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    if (typeof value !== "object" || value === null) return undefined;
-    const known = Object.keys(columnNames);
-    const texts = Object.entries(value).filter(([name, field]) => known.includes(name) && typeof field === "string");
-    return { ...Object.fromEntries(texts), isForEver: "expiresAt" in value && value.expiresAt === null };
-  } catch {
-    return undefined;
-  }
+function knownFields(text: string): Fields | undefined {
+  const fields = jsonFields(text);
+  if (fields === undefined) return undefined;
+  const known = Object.keys(columnNames);
+  const texts = Object.entries(fields).filter(([name, field]) => known.includes(name) && typeof field === "string");
+  return { ...Object.fromEntries(texts), isForEver: fields.expiresAt === null };
 }
 
 function entryOf(line: number, fields: Fields | undefined, { reason, now }: Reading): ListEntry | LeftOut {

@@ -1,3 +1,4 @@
+import { jsonFields } from "../../standards/json.ts";
 import { isId } from "../ids.ts";
 import type { Caller } from "./access.ts";
 import { mayGrant, type TokenAccess, tokenAccesses } from "./key.ts";
@@ -131,18 +132,9 @@ function written(claims: object): string {
 
 /** Parses claims of version 1: the key, the expiry and all other fields. */
 function knownClaims(text: string): (Record<string, unknown> & { key: string; expiresAt: Date }) | undefined {
-  const claims = parsed(Buffer.from(text, "base64url").toString());
+  const claims = jsonFields(Buffer.from(text, "base64url").toString());
   if (claims?.v !== 1 || !Number.isSafeInteger(claims.exp)) return undefined;
   const { key, exp } = claims;
   if (typeof key !== "string" || !isId("key", key)) return undefined;
   return { ...claims, key, expiresAt: new Date((exp as number) * 1000) };
-}
-
-function parsed(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === "object" && value !== null ? { ...value } : undefined;
-  } catch {
-    return undefined;
-  }
 }
