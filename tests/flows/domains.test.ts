@@ -69,7 +69,7 @@ describe.each(enginesHere())("own domains on %s", (engine) => {
           isAllowed: () => true,
           randomBytes: flows.deps.randomBytes,
           signal: new AbortController().signal,
-          limits: { tryMs: 30 },
+          limits: { tryMs: 300 },
         }),
     };
     for (const name of ["one", "two", "three"]) {
