@@ -22,11 +22,12 @@ describe.if(breaksPostgres && hasPatroni)("The guide to failover", () => {
     inboxd = await startInboxd({ env });
   }, 240_000);
 
+  // A removal that hangs fails by itself before, and says so.
   afterAll(async () => {
     await inboxd?.stop();
     await cluster?.remove();
     rmSync(directory, { recursive: true, force: true });
-  }, 60_000);
+  }, 120_000);
 
   test("loses nothing that was acknowledged, and needs no restart", async () => {
     const { address } = (await (await inboxd.request("POST", "/v1/inboxes", {})).json()) as Record<string, string>;

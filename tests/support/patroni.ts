@@ -71,9 +71,12 @@ export async function startPatroni(): Promise<PatroniCluster> {
   cleanups.defer(async () => {
     for (const child of children) child.kill("SIGKILL");
     await Promise.all([...children].map(({ exited }) => exited));
-    // Postgres is no child of Patroni, which it outlives.
-    for (const { dataDir } of members) signal(postmasterOf(dataDir), "SIGQUIT");
-    await untilSo(() => members.every(({ dataDir }) => postmasterOf(dataDir) === undefined));
+    // Postgres is no child of Patroni, which it outlives. One that Patroni was just starting appears only now.
+    await untilSo(() => {
+      const postmasters = members.map(({ dataDir }) => postmasterOf(dataDir)).filter((pid) => pid !== undefined);
+      for (const pid of postmasters) signal(pid, "SIGQUIT");
+      return postmasters.length === 0;
+    });
   });
 
   function spawn(command: string[], own: string, env: Record<string, string> = {}): Bun.Subprocess {
