@@ -5,15 +5,17 @@ import { type Db, query } from "../../src/database/db.ts";
  * Sources whose first piece has a wrong count of holders: messages, messages and drafts of their attachments, uploads, unparsed mail,
  * quarantined mail and reports.
  */
-export const miscountedSources = `select c.source_id, c.shares, holder.count from source_chunks c cross join lateral (
-   select (select count(*) from messages m where m.source_id = c.source_id)
-     + (select count(distinct a.message_id) from attachments a left join messages m on m.id = a.message_id
-        where a.source_id = c.source_id and m.source_id is distinct from a.source_id)
-     + (select count(*) from uploads u where u.source_id = c.source_id)
-     + (select count(*) from unparsed_mails u where u.source_id = c.source_id)
-     + (select count(*) from quarantine q where q.source_id = c.source_id)
-     + (select count(*) from (select from reports r where r.source_id = c.source_id limit 1) told) as count) holder
- where c.part = 0 and c.seq = 0 and c.shares <> holder.count`;
+export const miscountedSources = `select c.source_id, c.shares, coalesce(holder.count, 0) as count
+ from source_chunks c left join (
+   select source_id, count(*)::int from (
+     select source_id, id from messages
+     union select source_id, message_id from attachments
+     union select source_id, id from uploads
+     union select source_id, 'unparsed' from unparsed_mails
+     union select source_id, id from quarantine
+     union select source_id, 'reports' from reports) held
+   group by source_id) holder using (source_id)
+ where c.part = 0 and c.seq = 0 and c.shares <> coalesce(holder.count, 0)`;
 
 /** Pieces of a source without its first piece, which has the count. */
 export const uncountedPieces = `select c.source_id, c.part, c.seq from source_chunks c
