@@ -16,7 +16,12 @@ export const hasPgBouncer = existsSync(program);
 if (!hasPgBouncer) console.log("Skipped: PgBouncer, since its program is not here");
 
 /** The settings of a PgBouncer as docs/operations.md has them. */
-export const asInDocs = ["pool_mode = transaction", "max_client_conn = 1000", "server_login_retry = 1"];
+export const asInDocs = [
+  "pool_mode = transaction",
+  "max_client_conn = 1000",
+  "server_login_retry = 1",
+  "query_timeout = 15",
+];
 
 /** `settings` are lines of its `[pgbouncer]` section. It serves all databases of the server, each by its name. */
 export async function startPgBouncer(databaseUrl: string, settings: readonly string[]): Promise<PgBouncer> {
