@@ -6,7 +6,7 @@ import { type CellPorts, freeCellPorts, startCellBalancer } from "../support/cel
 import { makeDatabase } from "../support/database.ts";
 import { blocksOf, inWords } from "../support/documentation.ts";
 import { hasHaproxy } from "../support/haproxy.ts";
-import { inboxdHere, type RunningInboxd, startInboxd } from "../support/inboxd.ts";
+import { inboxdHere, type RunningInboxd, runInboxd, startInboxd } from "../support/inboxd.ts";
 import { type Receiver, startReceiver } from "../support/receiver.ts";
 import { type ScriptedDns, scriptedDns } from "../support/scripted-dns.ts";
 import { untilSo } from "../support/until.ts";
@@ -168,10 +168,8 @@ describe.if(Boolean(server) && hasHaproxy)("The guide to cells", () => {
   test("an account moves under load: nothing is lost, nothing comes twice", async () => {
     const [old, next] = cells;
     if (old === undefined || next === undefined) return expect.unreachable();
-    const created = Bun.spawnSync([...inboxdHere, "account", "create", "initech", "--json"], {
-      env: { PATH: process.env.PATH, ...old.env },
-    });
-    const { apiKey: key } = JSON.parse(created.stdout.toString()) as { apiKey: string };
+    const created = await runInboxd(["account", "create", "initech", "--json"], { env: old.env });
+    const { apiKey: key } = JSON.parse(created.stdout) as { apiKey: string };
     expect(key).toStartWith("ibx_00");
     const { body: inbox } = await post("/v1/inboxes", key, { username: "ada" });
     const { body: other } = await post("/v1/inboxes", old.env.API_KEY ?? "", { username: "other" });
