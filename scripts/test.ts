@@ -14,6 +14,7 @@ import { house } from "./sources.ts";
 
 const options = process.argv.slice(2);
 const isEngineOnly = options.includes("--engine-only");
+const directory = leaveNothing(quickPlace());
 const binary = process.env.TEST_INBOXD ?? compiled();
 const tests = Bun.spawn(
   [
@@ -45,9 +46,9 @@ await endStarted([tests.pid]);
 const retried = await Promise.all(outputs);
 for (const name of retried.flat()) console.log(`Retried: ${name}`);
 
-/** Compiles the service into a directory that is deleted at the end. */
+/** Compiles the service into the directory of this run, which is deleted at the end. */
 function compiled(): string {
-  const path = join(leaveNothing(quickPlace()), "inboxd");
+  const path = join(directory, "inboxd");
   compile(path);
   return path;
 }
