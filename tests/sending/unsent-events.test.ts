@@ -113,6 +113,8 @@ describe.each(enginesHere())("The event of mail that ends unsent (%s)", (engine)
     expect(payload.message.attachments).toHaveLength(1);
     expect((await world.api(`/v1/events/${event.event_id}`)).body.message.subject).toBe("Hello");
 
+    // A delivery that has not ended yet is not repeated.
+    await untilSo(async () => (await world.api("/v1/outbox?kind=webhook")).body.data.length === 0);
     const count = receiver.requests.length;
     const redelivered = await post(`/v1/events/${event.event_id}/redeliver`, {
       webhookId: (await world.api("/v1/webhooks")).body.data[0].id,
