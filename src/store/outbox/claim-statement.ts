@@ -172,18 +172,18 @@ function inboxBetween(ready: SQL, leg: SQL, from: SQL, until: SQL, where: SQL): 
 
 /**
  * `claimed`: the rows that this process has claimed. They are first chosen and then locked, each step in its own CTE: the planner may
- * otherwise run a subquery with a LIMIT again and take more rows than it chose. Rows are found again by their place in the table
- * (`row_id`), which saves two look-ups in the primary key. A row that was changed meanwhile has another place, and is skipped.
+ * otherwise run a subquery with a LIMIT again and take more rows than it chose. A row that another process has taken since this statement
+ * began still looks ready to `chosen`; `locked` looks again at what it locks, and skips it.
  */
 function rowsTaken({ kind, othersSlots, claimNumber, limit, ...claim }: Claim, ready: SQL): SQL {
   const { rowsOfInbox, hasMore } = inboxOrders[kind.inboxOrder];
   return sql`offered as (
-      select item.row_id, item.subject_id, lane, account_id, inbox_id, slots, pace, turn, rank, item.nth,
+      select item.subject_id, lane, account_id, inbox_id, slots, pace, turn, rank, item.nth,
         row_number() over (partition by lane order by item.nth, rank) as position
       from inboxes_offered join own_lanes using (lane)
       cross join lateral (
-        select o.row_id, o.subject_id, row_number() over (order by o.created_at, o.subject_id) as nth from (
-          select o.ctid as row_id, o.subject_id, o.created_at from outbox o
+        select o.subject_id, row_number() over (order by o.created_at, o.subject_id) as nth from (
+          select o.subject_id, o.created_at from outbox o
           where ${ready} and o.lane = inboxes_offered.lane and o.account_id = inboxes_offered.account_id
           and o.inbox_id = inboxes_offered.inbox_id
           order by o.created_at, o.subject_id limit ${rowsOfInbox}
@@ -202,23 +202,23 @@ function rowsTaken({ kind, othersSlots, claimNumber, limit, ...claim }: Claim, r
       where position <= slots
     ),
     chosen as materialized (
-      select row_id, subject_id, lane, inbox_id, nth, turn from shared where nth_of_account <= share
+      select subject_id, lane, inbox_id, nth, turn from shared where nth_of_account <= share
       order by in_hand + nth_of_account, position, lot, rank limit ${limit}
     ),
     locked as materialized (
-      select o.subject_id from outbox o where o.ctid = any(array(select row_id from chosen))
+      select o.subject_id from outbox o where o.subject_id = any(array(select subject_id from chosen))
       and o.state || '' = 'ready' for update skip locked
     ),
     in_order as materialized (
-      select row_id from (
-        select row_id, bool_and(subject_id in (select subject_id from locked)) over (partition by lane, inbox_id order by nth) as has_all_before
+      select subject_id from (
+        select subject_id, bool_and(subject_id in (select subject_id from locked)) over (partition by lane, inbox_id order by nth) as has_all_before
         from chosen
       ) inbox where has_all_before
     ),
     taken as (
       update outbox set state = 'running', attempt = attempt + 1, due_at = ${claim.leasedUntil},
         claimed_by = ${claim.claimer}, claimed_at = clock_timestamp()
-      where ctid = any(array(select row_id from in_order))
+      where subject_id = any(array(select subject_id from in_order))
       returning subject_id, account_id, inbox_id, lane, attempt, forgiven_attempts, created_at, event_id,
           ${hasMore(ready)} as has_more
     ),

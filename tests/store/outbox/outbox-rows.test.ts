@@ -2,7 +2,15 @@ import { beforeEach, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { openDatabase, query } from "../../../src/database/db.ts";
 import { findActivity } from "../../../src/store/mail/search.ts";
-import type { Claim, Pace } from "../../../src/store/outbox/claims.ts";
+import { claimStatement } from "../../../src/store/outbox/claim-statement.ts";
+import {
+  type Claim,
+  type ClaimedItem,
+  type ClaimedRow,
+  claimedFields,
+  claimedOf,
+  type Pace,
+} from "../../../src/store/outbox/claims.ts";
 import { settleDeliveries } from "../../../src/store/outbox/delivery-settlements.ts";
 import type { NewOutboxItem } from "../../../src/store/outbox/items.ts";
 import { kinds } from "../../../src/store/outbox/kinds.ts";
@@ -17,6 +25,7 @@ import {
 import { settleRelays } from "../../../src/store/send/relaying.ts";
 import { enginesHere } from "../../support/engines.ts";
 import { setUpEngine } from "../../support/set-up-engine.ts";
+import { untilSo } from "../../support/until.ts";
 
 const start = new Date("2026-03-21T10:05:00.000Z");
 const after = (ms: number) => new Date(start.getTime() + ms);
@@ -55,9 +64,9 @@ for (const engine of enginesHere()) {
     }
 
     let claimNumber = 0;
-    async function claim(own: Partial<Claim> = {}, db = under.db.work) {
+    function claimOf(own: Partial<Claim>): Claim {
       claimNumber += 1;
-      const usual: Claim = {
+      return {
         kind: kinds.webhook,
         claimer: 1,
         limit: 100,
@@ -68,9 +77,10 @@ for (const engine of enginesHere()) {
         newest: true,
         sweepAfter: "",
         claimNumber,
+        ...own,
       };
-      return (await claimReady(db, { ...usual, ...own })).items;
     }
+    const claim = async (own: Partial<Claim> = {}, db = under.db.work) => (await claimReady(db, claimOf(own))).items;
 
     /** A lane whose rows are of the account with its name. */
     const known = (lane: string, slots: number, lastInboxId = "", pace: Pace = "brisk") => ({
@@ -340,6 +350,33 @@ for (const engine of enginesHere()) {
       taking.resolve();
       await other;
       expect(idsOf(await claim({ lanes }))).toHaveLength(2);
+    });
+
+    test("gives no row that another has taken since the claim began, and nothing of its inbox behind it", async () => {
+      if (under.db.engine === "embedded") return; // It belongs to one process.
+      const [first = "", , elsewhere = ""] = await line("A1 A1 A2");
+      const gate = sql`pg_advisory_xact_lock(1)`;
+      const opening = Promise.withResolvers<void>();
+      const closed = Promise.withResolvers<void>();
+      const gateKeeper = under.db.api.transaction(async (tx) => {
+        await query(tx, sql`select ${gate}`);
+        closed.resolve();
+        await opening.promise;
+      });
+      await closed.promise;
+      // The statement sees the table as it is now, and chooses its rows once the gate is open.
+      const behindGate = sql`select ${claimedFields} from claimed where (select true from (select ${gate} offset 0) gate)`;
+      const late = query<ClaimedItem & ClaimedRow>(
+        under.db.work,
+        claimStatement(claimOf({ lanes: [known("A", 9)] }), behindGate),
+      );
+      const waiting = sql`select from pg_stat_activity where datname = current_database() and wait_event = 'advisory'`;
+      await untilSo(async () => (await query(under.db.work, waiting)).length === 1);
+      const taken = await claim({ lanes: [known("A", 1)], claimer: 2, newest: false });
+      opening.resolve();
+      await gateKeeper;
+      expect(idsOf(taken)).toEqual([first]);
+      expect(idsOf(claimedOf(await late).items)).toEqual([elsewhere]);
     });
 
     test("gives no row twice to many who ask at once", async () => {
