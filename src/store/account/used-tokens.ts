@@ -10,15 +10,20 @@ export interface UsedToken {
 }
 
 /** Records the use of a token. Returns the `usedFor` of an earlier use, or undefined for the first use. */
-export async function insertUsedToken(db: Db, { token, usedFor, validUntil }: UsedToken): Promise<string | undefined> {
-  // The update changes nothing. It locks the row, so that the second of two simultaneous requests sees the first.
-  const [use] = await query<{ isFirst: boolean; usedFor: string }>(
+export async function insertUsedToken(db: Db, use: UsedToken): Promise<string | undefined> {
+  const { token, usedFor, validUntil } = use;
+  const [first] = await query(
     db,
-    sql`insert into used_tokens as used (token, used_for, valid_until) values (${token}, ${usedFor}, ${validUntil})
-        on conflict (token) do update set used_for = used.used_for
-        returning xmax = 0 as "isFirst", used_for as "usedFor"`,
+    sql`insert into used_tokens (token, used_for, valid_until) values (${token}, ${usedFor}, ${validUntil})
+        on conflict do nothing returning token`,
   );
-  return use === undefined || use.isFirst ? undefined : use.usedFor;
+  if (first !== undefined) return undefined;
+  const [earlier] = await query<Pick<UsedToken, "usedFor">>(
+    db,
+    sql`select used_for as "usedFor" from used_tokens where token = ${token}`,
+  );
+  // A request that failed may have removed its use between the two statements.
+  return earlier === undefined ? insertUsedToken(db, use) : earlier.usedFor;
 }
 
 /** Makes a token unused again, if it was used for this request. */
