@@ -99,6 +99,12 @@ test("the README names each folder at the top and each of src", () => {
   );
 });
 
+test("rows are named by their keys: other engines have no places and versions of rows, nor the transaction ids of the event log", () => {
+  const physical = /\b(?:ctid|[xc](?:min|max)|xid8?|pg_current_xact_id|pg_(?:current_)?snapshot\w*)\b/;
+  const named = sourcesIn(["src"]).filter((path) => physical.test(textOf(path)));
+  expect(named.sort()).toEqual(["src/store/events/event-log.ts", "src/store/schema.ts"]);
+});
+
 test("a command loads what only the service needs when it runs, if it does", () => {
   const loaded = importsOf(join(house, "src/main.ts"), ["at-start"]);
   const only = [
