@@ -680,7 +680,7 @@ CREATE INDEX "messages_inbox_seq" ON "messages" USING btree ("inbox_id","seq");
 CREATE INDEX "messages_direction_seq" ON "messages" USING btree ("inbox_id","direction","direction_seq");
 CREATE INDEX "messages_thread_seq" ON "messages" USING btree ("thread_id","seq");
 CREATE INDEX "messages_attached" ON "messages" USING btree ("inbox_id","seq","direction") WHERE "messages"."attachment_count" > 0;
-CREATE INDEX "messages_message_id" ON "messages" USING btree ("inbox_id","message_id_hash","content_hash");
+CREATE INDEX "messages_message_id" ON "messages" USING btree (uuid_hash_extended("message_id_hash", hashtextextended("inbox_id", 0)),"content_hash");
 CREATE INDEX "messages_sent_at" ON "messages" USING btree ("inbox_id","created_at") WHERE "messages"."direction" = 'outbound';
 CREATE INDEX "oauth_clients_unused" ON "oauth_clients" USING btree ("registered_at") WHERE not "oauth_clients"."is_used";
 CREATE INDEX "outbox_line" ON "outbox" USING btree ("kind","lane","account_id","inbox_id","created_at","subject_id") WHERE "outbox"."state" = 'ready';

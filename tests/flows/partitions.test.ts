@@ -17,8 +17,9 @@ import { importEverything } from "../../src/flows/move/import-everything.ts";
 import { addPartitions, dropOldPartitions, partitionTables, removeLeftBounds } from "../../src/flows/partitions.ts";
 import { watchDatabase } from "../../src/metrics/database.ts";
 import { registry } from "../../src/metrics/registry.ts";
-import { columnName } from "../../src/store/columns.ts";
+import { allFields, columnName, columnNames } from "../../src/store/columns.ts";
 import { unlessHeld } from "../../src/store/locks.ts";
+import { findKnownOfMails } from "../../src/store/mail/receiving.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import * as schema from "../../src/store/schema.ts";
 import { foldEvents, listBounded, listPartitions } from "../../src/store/upkeep/partitions.ts";
@@ -291,6 +292,45 @@ describe.skipIf(isElsewhere)("Partitioning", () => {
     };
     return { world, moveTo };
   }
+
+  test("leaves mail a plan that finds a Message-ID by its key in partitions that were empty", async () => {
+    const { world } = await partitionedWorld(["messages"]);
+    const inbox = await world.newInbox();
+    await world.receive(inbox);
+    const others = columnNames(
+      schema.messages,
+      allFields(schema.messages).filter((field) => field !== "id" && field !== "messageIdHash"),
+    );
+    const nextDay = beginningOfIds("msg", new Date("2026-03-24T10:00:00Z"));
+    const [message] = await query<{ messageIdHash: string; contentHash: string }>(
+      db.api,
+      sql`select md5('7')::uuid as "messageIdHash", content_hash as "contentHash" from messages`,
+    );
+    if (message === undefined) throw new Error("Cannot receive a mail");
+    const copy = { inboxId: inbox.id, ...message };
+    const asked = { inboxIds: [], copies: [copy], named: [copy], notBefore: new Date(0) };
+    await transaction(db.mail, async (tx) => {
+      const readEntries = async () => {
+        const [found] = await query<{ entries: number }>(
+          tx,
+          sql`select sum(pg_stat_get_xact_tuples_returned(indexrelid))::int4 as entries from pg_index
+              where indrelid::regclass::text like 'messages\\_%'`,
+        );
+        return found?.entries ?? Number.NaN;
+      };
+      // The connection plans the statement now.
+      expect((await findKnownOfMails(tx, asked)).parents).toEqual([]);
+      await query(
+        tx,
+        sql`insert into messages (id, message_id_hash, ${others})
+            select ${nextDay} || lpad(n::text, 16, '0'), md5(n::text)::uuid, ${others} from messages, generate_series(1, 3000) n`,
+      );
+      const before = await readEntries();
+      const { parents, copies } = await findKnownOfMails(tx, asked);
+      expect([parents.length, copies.length]).toEqual([1, 1]);
+      expect((await readEntries()) - before).toBe(2);
+    });
+  }, 60_000);
 
   test("is kept up by the service, once an hour", async () => {
     const { world } = await partitionedWorld(["events"]);

@@ -7,7 +7,16 @@ import { mailTotals } from "../account/inbox-totals.ts";
 import { assigned, columnNames, columnsOf, fieldsOf, selected } from "../columns.ts";
 import { eventsAndDeliveries, hasDeliveries } from "../events/fan-out.ts";
 import { insertion, recordSet, recordsOf, recordsWith } from "../rows.ts";
-import { attachments, awaitedParents, correspondents, events, inboxes, messages, quarantine } from "../schema.ts";
+import {
+  attachments,
+  awaitedParents,
+  correspondents,
+  events,
+  inboxes,
+  messageKey,
+  messages,
+  quarantine,
+} from "../schema.ts";
 import { addressesOf } from "../send/recipients.ts";
 import { labelsWritten } from "./labels.ts";
 import { sourcesInserted } from "./sources.ts";
@@ -51,7 +60,7 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           known."inboxId" from (
           select 'copy' as kind, row."inboxId", row."messageIdHash", row."contentHash", null as thread_id, null as sent_to
           from ${recordSet(messages, asked.copies, ["inboxId", "messageIdHash", "contentHash"])}
-          cross join lateral (select from messages where ${isInInboxOf(sql.raw("row"))} and message_id_hash = row."messageIdHash"
+          cross join lateral (select from messages where ${hasNameOf(sql.raw("row"))}
             and content_hash = row."contentHash" and created_at > ${asked.notBefore} limit 1) copy
           union all
           select 'copy', row."inboxId", row."messageIdHash", row."contentHash", null, null
@@ -61,8 +70,8 @@ export async function findKnownOfMails(db: Db, asked: AskedOfMails): Promise<Kno
           union all
           select 'parent', named."inboxId", named."messageIdHash", null, parent.thread_id, ours.sent_to from named
           cross join lateral (${messageUnder(sql.raw("named"))}) parent
-          left join lateral (select ${addressesOf("messages.id")} as sent_to from messages where ${isInInboxOf(sql.raw("named"))}
-            and message_id_hash = named."messageIdHash" and content_hash is null and direction <> 'inbound' limit 1) ours on true
+          left join lateral (select ${addressesOf("messages.id")} as sent_to from messages where ${hasNameOf(sql.raw("named"))}
+            and content_hash is null and direction <> 'inbound' limit 1) ours on true
           union all
           select 'other_name', named."inboxId", named."messageIdHash", null, other.thread_id, ${addressesOf("other.message_id")} from named
           cross join lateral (${messageOtherwiseNamed(sql.raw("named"))}) other
@@ -109,18 +118,19 @@ const nothing = sql``;
 const threadsWritten = threadsWriting();
 
 /**
- * Whether a message is in the inbox of the row `named`. It is an array of one, of which the planner expects ten inboxes: so the index of
- * Message-IDs, which finds one row, seems better than the other indexes that begin with the inbox. Otherwise a plan that is made while there
- * are a hundred messages takes the smallest of these indexes, and reads the whole inbox for every later mail.
+ * Whether a message is in the inbox of the row `named` and has its Message-ID. Two of them may have the same key, so both columns are
+ * compared too. No index answers `is not distinct from`: with `=`, a plan that is made while a partition is empty would take another index
+ * that begins with the inbox, and read the whole inbox for every later mail.
  */
-function isInInboxOf(named: SQL): SQL {
-  return sql`inbox_id = any(string_to_array(${named}."inboxId", ''))`;
+function hasNameOf(named: SQL): SQL {
+  const [inboxId, hash] = [sql`${named}."inboxId"`, sql`${named}."messageIdHash"`];
+  return sql`${messageKey(sql`inbox_id`, sql`message_id_hash`)} = ${messageKey(inboxId, hash)}
+    and message_id_hash = ${hash} and inbox_id is not distinct from ${inboxId}`;
 }
 
 /** Selects the thread of a message that has the Message-ID of the row `named`. */
 function messageUnder(named: SQL): SQL {
-  return sql`select thread_id from messages
-    where ${isInInboxOf(named)} and message_id_hash = ${named}."messageIdHash" limit 1`;
+  return sql`select thread_id from messages where ${hasNameOf(named)} limit 1`;
 }
 
 /** Selects a quarantined mail that has the Message-ID of the row `named`. */
