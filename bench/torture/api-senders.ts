@@ -102,7 +102,9 @@ export function apiSender(world: World, chance: Chance, name: string, from: read
     }
     if (answer.status === 429 && send.inbox.account.sendsPerMinute !== undefined) return true;
     if (answer.status !== 503 && answer.status !== 409 && answer.status !== 500) {
-      ledger.violation("api", `send with ${send.key} was answered ${answer.status}: ${JSON.stringify(answer.body)}`);
+      const sent = JSON.stringify({ ...body, body: undefined, attachments: undefined });
+      const said = `${answer.status} at ${new Date().toISOString()}: ${JSON.stringify(answer.body)}`;
+      ledger.violation("api", `send with ${send.key}, ${sent}, was answered ${said}`);
       return true;
     }
     return false;

@@ -2,7 +2,7 @@ import postgres from "postgres";
 import { within } from "../primitives/within.ts";
 import { openPool, type Pool } from "./pool.ts";
 import type { Connection } from "./runner.ts";
-import { DatabaseSlow } from "./unavailable.ts";
+import { DatabaseSlow, DatabaseUnavailable, readOnly } from "./unavailable.ts";
 import { readers, type WireValue } from "./wire.ts";
 
 export interface PostgresOptions {
@@ -12,6 +12,8 @@ export interface PostgresOptions {
    * has the settings.
    */
   isPooled?: boolean;
+  /** Whether a standby is as good as the primary. Otherwise it is refused, because it may lack mail that was acknowledged. */
+  standbyToo?: boolean;
   /** The time-out for connecting. */
   connectMs: number;
   /** The longest time without an answer. After it the connection is dropped, because a frozen server reports no time-out. 0 = no limit. */
@@ -53,6 +55,7 @@ interface Hooks {
 export function connectPostgres(options: PostgresOptions, { onClose, onNotify }: Hooks = {}): Connection {
   let isOpen = true;
   let hasAnswered = false;
+  let isStandby = false;
   const { url, path } = addressIn(options.url);
   const how = { prepare: !options.isPooled, simple: false };
   const driver = postgres(url, {
@@ -66,6 +69,11 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
     no_subscribe: true,
     onnotice: () => undefined,
     ...(onNotify && { onnotify: (_channel: string, payload: string) => onNotify(payload) }),
+    onparameter(name: string, value: string) {
+      if (name !== "in_hot_standby" || value === "off" || options.standbyToo) return;
+      isStandby = true;
+      connection.sever();
+    },
     onclose() {
       isOpen = false;
       // Without this, the driver would run waiting statements on a new connection, outside of their transaction.
@@ -78,13 +86,17 @@ export function connectPostgres(options: PostgresOptions, { onClose, onNotify }:
 
   /** Resolves with the answer, or severs the connection at the deadline. */
   async function beforeDeadline<T>(pending: PromiseLike<T>): Promise<T> {
-    if (options.deadlineMs === 0) return pending;
-    const answer = await within(options.deadlineMs, pending, () => {
-      connection.sever();
-      throw new DatabaseSlow(`no answer in ${options.deadlineMs} ms`, undefined, true);
-    });
-    hasAnswered = true;
-    return answer;
+    try {
+      if (options.deadlineMs === 0) return await pending;
+      const answer = await within(options.deadlineMs, pending, () => {
+        connection.sever();
+        throw new DatabaseSlow(`no answer in ${options.deadlineMs} ms`, undefined, true);
+      });
+      hasAnswered = true;
+      return answer;
+    } catch (error) {
+      throw isStandby ? new DatabaseUnavailable("the server is a standby", readOnly) : error;
+    }
   }
 
   /** Passes bytes without a type, so that the server infers it. The driver would declare them as `bytea`, but they may encode an array. */

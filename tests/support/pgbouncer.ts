@@ -23,6 +23,9 @@ export const asInDocs = [
   "query_timeout = 15",
 ];
 
+/** The statement of each new session in docs/operations.md. */
+const connectQuery = "select pg_terminate_backend(pg_backend_pid()) where pg_is_in_recovery()";
+
 /** `settings` are lines of its `[pgbouncer]` section. It serves all databases of the server, each by its name. */
 export async function startPgBouncer(databaseUrl: string, settings: readonly string[]): Promise<PgBouncer> {
   const { pathname, searchParams, hostname, port, username, password } = new URL(databaseUrl);
@@ -39,7 +42,7 @@ export async function startPgBouncer(databaseUrl: string, settings: readonly str
     join(directory, "pgbouncer.ini"),
     [
       "[databases]",
-      `* = host=${searchParams.get("host") ?? hostname} port=${port || 5432} user=${username}${password && ` password=${password}`}`,
+      `* = host=${searchParams.get("host") ?? hostname} port=${port || 5432} user=${username}${password && ` password=${password}`} connect_query='${connectQuery}'`,
       "[pgbouncer]",
       ...own,
       ...settings,

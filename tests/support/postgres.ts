@@ -1,4 +1,13 @@
-import { chmodSync, chownSync, existsSync, mkdtempSync, readdirSync, readFileSync, rmSync } from "node:fs";
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import postgres from "postgres";
@@ -12,6 +21,8 @@ export interface PostgresServer {
   /** Runs one of the server's own programs, such as `pg_dump`, to its end. */
   run(program: string, ...words: string[]): Promise<void>;
   start(): Promise<void>;
+  /** Restarts it as the standby of no primary, which answers and takes no writes. */
+  becomeStandby(): Promise<void>;
   /** Stops it like a crash: nothing is finished, clients are cut off. */
   stop(): Promise<void>;
   freeze(): void;
@@ -114,6 +125,11 @@ export async function startPostgres(settings: readonly string[] = [], parent = t
     async stop() {
       server.kill("SIGQUIT");
       await server.exited;
+    },
+    async becomeStandby() {
+      await running.stop();
+      writeFileSync(join(data, "standby.signal"), "");
+      server = await startServer();
     },
     freeze: () => signalAll("SIGSTOP"),
     thaw: () => signalAll("SIGCONT"),

@@ -111,7 +111,7 @@ export async function diagnosePostgres({ url, directUrl, now }: PostgresQuestion
   const patience = { connectMs: 5_000, acquireMs: 5_000, deadlineMs: 8_000, statementMs: 6_000, lockMs: 6_000 };
   const timeouts = { idleInTransactionMs: 0, ...patience };
   const isPooled = directUrl !== undefined;
-  const open = () => openPostgresPool({ url, isPooled, size: 1, ...timeouts });
+  const open = () => openPostgresPool({ url, isPooled, standbyToo: true, size: 1, ...timeouts });
   const [pool, other] = [open(), open()];
   try {
     if (isPooled) await refuseWrongDirectUrl(pool, { ...timeouts, url: directUrl });
