@@ -70,10 +70,12 @@ export interface DatabaseOptions {
   blobs?: BlobStore | undefined;
   connections?: Partial<Record<"api" | "sends" | "mail" | "work", number>>;
   timeouts?: Partial<Timeouts>;
+  /** Whether a standby is as good as the primary, for work that only reads. */
+  standbyToo?: boolean;
   onWarning?: (warning: string) => void;
 }
 
-export type Timeouts = Omit<PostgresPoolOptions, "url" | "isPooled" | "size"> & { promptlyMs: number };
+export type Timeouts = Omit<PostgresPoolOptions, "url" | "isPooled" | "standbyToo" | "size"> & { promptlyMs: number };
 
 const usualConnections = { api: 10, sends: 4, mail: 6, work: 6 };
 
@@ -115,7 +117,8 @@ export function openDatabase(options: DatabaseOptions): Promise<Database> {
 }
 
 async function openPostgresDatabase(url: string, options: DatabaseOptions): Promise<Database> {
-  const timeouts = { ...usualTimeouts, ...options.timeouts };
+  const { standbyToo = false } = options;
+  const timeouts = { ...usualTimeouts, ...options.timeouts, standbyToo };
   const connections = { ...usualConnections, ...options.connections };
   const isPooled = options.directUrl !== undefined;
   const directUrl = options.directUrl ?? url;

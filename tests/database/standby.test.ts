@@ -4,8 +4,10 @@ import { checkDatabase } from "../../src/commands/doctor/database.ts";
 import { type Database, openDatabase, query } from "../../src/database/db.ts";
 import { DatabaseUnavailable, readOnly } from "../../src/database/unavailable.ts";
 import { readiness } from "../../src/flows/readiness.ts";
+import { migrate } from "../../src/store/migrate.ts";
 import { breaksPostgres } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
+import { runInboxd } from "../support/inboxd.ts";
 import { hasPgBouncer, type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
 import { type PostgresServer, startPostgres } from "../support/postgres.ts";
 import { untilAnswered } from "../support/until.ts";
@@ -29,6 +31,7 @@ describe.if(breaksPostgres)("A Postgres that has become a standby", () => {
       bouncer &&
       (await openDatabase({ url: bouncer.url, directUrl: url, dataDir: "", timeouts: { deadlineMs: 1_500 } }));
     for (const each of [db, pooled]) if (each) await ask(each);
+    await migrate(db);
     await server.becomeStandby();
   });
   afterAll(async () => {
@@ -69,6 +72,15 @@ describe.if(breaksPostgres)("A Postgres that has become a standby", () => {
     expect(findings).toContainEqual(
       expect.objectContaining({ level: "fail", seen: expect.stringContaining("standby") }),
     );
+  });
+
+  test("has all data for an export, but not that of an account, which is written into its audit", async () => {
+    const env = { DATABASE_URL: server.url("ibx") };
+    const { code, stdout, stderr } = await runInboxd(["export", "-"], { env });
+    expect({ code, stderr }).toEqual({ code: 0, stderr: expect.stringContaining("rows") });
+    expect(stdout.trim().split("\n").length).toBeGreaterThan(1);
+    const ofAccount = await runInboxd(["export", "-", "--account", "acme"], { env });
+    expect(ofAccount).toMatchObject({ code: 1, stderr: expect.stringContaining("the server is a standby") });
   });
 
   test("is used as soon as it is the primary", async () => {

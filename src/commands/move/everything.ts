@@ -82,7 +82,9 @@ async function readOut(accountName: string | undefined, write: Parameters<ReadOu
   let db: Database;
   try {
     const blobs = settings && openBlobStore(settings);
-    db = await openDatabase({ url: databaseUrl, directUrl: databaseDirectUrl, dataDir, blobs });
+    // The export of an account is written into its audit.
+    const standbyToo = accountName === undefined;
+    db = await openDatabase({ url: databaseUrl, directUrl: databaseDirectUrl, dataDir, blobs, standbyToo });
   } catch (error) {
     if (!(error instanceof DataDirectoryInUse)) throw error;
     for await (const piece of readByHolder(dataDir, accountName, error)) await write(piece);
