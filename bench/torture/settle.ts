@@ -1,5 +1,5 @@
 import { workOn } from "./agents.ts";
-import { isWanted, type LedgerAccount, type LedgerEndpoint } from "./ledger.ts";
+import { isWanted, type LedgerAccount, type LedgerEndpoint, type LedgerInbox } from "./ledger.ts";
 import { ask, type World } from "./world.ts";
 
 interface Settling {
@@ -141,11 +141,13 @@ async function unsent(world: World): Promise<number> {
 
 /** The agents' last round: nothing may stay unread. */
 async function readAll(world: World): Promise<void> {
-  for (const inbox of world.ledger.inboxes.values()) {
-    for (let rounds = 0; rounds < 2000; rounds += 1) {
-      const unread = await workOn(world, inbox, 50).catch(() => undefined);
-      if (unread === 0) break;
-      if (unread === undefined) await Bun.sleep(200);
-    }
+  await Promise.all([...world.ledger.inboxes.values()].map((inbox) => readInbox(world, inbox)));
+}
+
+async function readInbox(world: World, inbox: LedgerInbox): Promise<void> {
+  for (let rounds = 0; rounds < 2000; rounds += 1) {
+    const unread = await workOn(world, inbox, 50).catch(() => undefined);
+    if (unread === 0) break;
+    if (unread === undefined) await Bun.sleep(200);
   }
 }
