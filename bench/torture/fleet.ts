@@ -142,7 +142,8 @@ function noteLine(ledger: Ledger, line: string): void {
     err?: { message?: string; stack?: string };
   };
   const isError = entry.level === "error" || entry.level === "fatal";
-  if (isError) ledger.violation("log", `${entry.msg}: ${(entry.err?.stack ?? "").slice(0, 600)}`);
+  const why = entry.err?.stack ?? JSON.stringify({ ...entry, level: undefined, msg: undefined });
+  if (isError) ledger.violation("log", `${entry.msg}: ${why.slice(0, 1000)}`);
   else ledger.count(`log: ${entry.msg}`);
 }
 
