@@ -36,8 +36,11 @@ export interface PostgresPoolOptions extends PostgresOptions {
 const usualLifetimeMs = 30 * 60_000;
 
 export function openPostgresPool(options: PostgresPoolOptions): Pool {
-  const { size, acquireMs, lifetimeMs = usualLifetimeMs } = options;
-  return openPool({ size, acquireMs, lifetimeMs, sharedBy: 4, connect: () => connectPostgres(options) });
+  const { size, acquireMs, lifetimeMs = usualLifetimeMs, isPooled = false } = options;
+  // PgBouncer gives a session away at the end of a statement, even if a part of the next one is on its way there. The session then waits for
+  // the rest, which another one gets. So a statement is sent once the one before is answered. In a transaction the session stays.
+  const sharedBy = isPooled ? 1 : 4;
+  return openPool({ size, acquireMs, lifetimeMs, sharedBy, connect: () => connectPostgres(options) });
 }
 
 /** The driver with the additions of our patch (`patches/`). */

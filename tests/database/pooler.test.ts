@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, describe, expect, test } from "bun:test";
 import { sql } from "drizzle-orm";
 import { checkDatabase } from "../../src/commands/doctor/database.ts";
-import { openDatabase, query, settingNames } from "../../src/database/db.ts";
+import { type Database, openDatabase, query, settingNames } from "../../src/database/db.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { type EmptyDatabase, emptyDatabase } from "../support/database.ts";
 import { enginesHere } from "../support/engines.ts";
 import { failureOf } from "../support/failure.ts";
-import { hasPgBouncer, type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
+import { asInDocs, hasPgBouncer, type PgBouncer, startPgBouncer } from "../support/pgbouncer.ts";
 
 describe.if(enginesHere().includes("postgres") && hasPgBouncer)("A PgBouncer before the database", () => {
   let made: EmptyDatabase;
@@ -65,4 +65,34 @@ describe.if(enginesHere().includes("postgres") && hasPgBouncer)("A PgBouncer bef
       expect(await seenByDoctor(url)).toMatchObject([{ level: "fail", seen: expect.stringContaining("pool_mode") }]);
     }),
   );
+
+  test("in transaction mode answers each of many long statements at once with its own rows", () =>
+    behind(asInDocs, async ({ url }) => {
+      const options = {
+        url,
+        directUrl: made.url,
+        dataDir: "",
+        connections: { api: 4 },
+        timeouts: { deadlineMs: 5_000 },
+      };
+      const clients = await Promise.all(Array.from({ length: 3 }, () => openDatabase(options)));
+      // Longer than a buffer of PgBouncer, so that it passes them on in parts.
+      const comment = sql.raw(`/* ${"long ".repeat(1_000)} */`);
+      const text = "text ".repeat(2_000);
+      const ask = ({ api }: Database, number: number) =>
+        query(
+          api,
+          sql`select ${comment} ${text}::text as text, ${number}::int4 as ${sql.identifier(`n${number % 5}`)}`,
+        );
+      try {
+        for (let round = 0; round < 20; round++) {
+          const numbers = Array.from({ length: 20 }, (_, index) => round * 20 + index);
+          const rows = await Promise.all(clients.map((db) => Promise.all(numbers.map((number) => ask(db, number)))));
+          const own = numbers.map((number) => [{ text, [`n${number % 5}`]: number }]);
+          expect(rows).toEqual(clients.map(() => own));
+        }
+      } finally {
+        await Promise.all(clients.map((db) => db.close()));
+      }
+    }));
 });

@@ -16,12 +16,7 @@ export const hasPgBouncer = existsSync(program);
 if (!hasPgBouncer) console.log("Skipped: PgBouncer, since its program is not here");
 
 /** The settings of a PgBouncer as docs/operations.md has them. */
-export const asInDocs = [
-  "pool_mode = transaction",
-  "max_client_conn = 1000",
-  "server_login_retry = 1",
-  "query_timeout = 15",
-];
+export const asInDocs = ["pool_mode = transaction", "max_client_conn = 1000", "server_login_retry = 1"];
 
 /** The statement of each new session in docs/operations.md. */
 const connectQuery = "select pg_terminate_backend(pg_backend_pid()) where pg_is_in_recovery()";
