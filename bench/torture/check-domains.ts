@@ -78,10 +78,7 @@ function isHeld({ heldMs, leavingMs, heldAgainMs }: LedgerDomain, fromMs: number
   return (fromMs >= heldMs && untilMs < leavingMs) || fromMs >= heldAgainMs;
 }
 
-/**
- * A send is one message if it was accepted, and none if it was refused, unless an earlier request without an answer may have been carried out
- * after the refusal. It fails only while its domain may have failed.
- */
+/** A send is one message if it was accepted, and none if it was refused. It fails only while its domain may have failed. */
 async function checkSend(
   world: World,
   domain: LedgerDomain,
@@ -96,8 +93,7 @@ async function checkSend(
   if (messageIds.size > 1 || made.length > 1 || (promised !== undefined && made[0]?.id !== promised))
     ledger.violation("I4", `${token} was answered with ${[...messageIds].join() || "nothing"}, and is ${ids}`);
   if (answer !== undefined) ledger.count(`domains: a send was ${answer.isAccepted ? "accepted" : "refused"}`);
-  if (answer?.isAccepted === false && !answer.isBehindDoubt && made.length > 0)
-    ledger.violation("I4", `${token} was refused, and is ${ids}`);
+  if (answer?.isAccepted === false && made.length > 0) ledger.violation("I4", `${token} was refused, and is ${ids}`);
   if (answer?.isAccepted === false && isHeld(domain, answer.askedMs, answer.answeredMs))
     ledger.violation("P1.3", `the send of ${token} was refused while ${name} was proven`);
   if (answer?.isAccepted && isGone(domain, fromMs, answer.answeredMs))

@@ -157,15 +157,7 @@ export interface DomainSend {
   /** The time of its first request. */
   fromMs: number;
   /** The answer that decided about it; undefined if there was none. */
-  answer: DomainSendAnswer | undefined;
-}
-
-interface DomainSendAnswer {
-  askedMs: number;
-  answeredMs: number;
-  isAccepted: boolean;
-  /** Whether an earlier request had no such answer, so that it may be carried out later. */
-  isBehindDoubt: boolean;
+  answer: { askedMs: number; answeredMs: number; isAccepted: boolean } | undefined;
 }
 
 /** Whether a domain is not with its first account in all of this time. */
