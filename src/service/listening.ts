@@ -48,7 +48,7 @@ export function openStreaming({ deps, watch, opened }: Opening, links: Attachmen
 interface Forgetting {
   keys: Authenticator;
   calls: Pick<OpenCalls, "checkKeys">;
-  closed: Pick<ClosedAccounts, "refresh">;
+  closed: Pick<ClosedAccounts, "refresh" | "setHearing">;
   rules: Pick<AccountRules, "forget" | "forgetAll">;
   forgetAddress: (username: string) => void;
   forgetHosts: () => void;
@@ -56,7 +56,7 @@ interface Forgetting {
 
 /**
  * Listens for signals of other processes, and drops the changed keys, accounts, addresses, domains and rules from memory. While the connection for
- * signals is lost, no key is remembered.
+ * signals is lost, no key is remembered, and suspended accounts are read every second.
  */
 export function hearForgetSignals(
   db: Database,
@@ -79,10 +79,9 @@ export function hearForgetSignals(
     },
     (hears) => {
       keys.setHearing(hears);
-      if (!hears) return;
+      closed.setHearing(hears);
       // A signal may have been lost before.
-      closed.refresh();
-      rules.forgetAll();
+      if (hears) rules.forgetAll();
     },
   );
 }

@@ -5,7 +5,8 @@ import type { Deps } from "../deps.ts";
 
 /**
  * The suspended and deleted accounts, as this process knows them. All of them are in memory, so a look-up costs no statement; there are
- * few. They are read again when a change is signalled, and every 30 seconds, because a signal may be lost.
+ * few. They are read again when a change is signalled, and every 30 seconds, because a signal may be lost; while no signals can come, every
+ * second.
  */
 export interface ClosedAccounts {
   closureOf(accountId: string): Closure | undefined;
@@ -17,26 +18,34 @@ export interface ClosedAccounts {
   movedTo(accountId: string): string | undefined;
   /** Reads them again soon, because one has changed. */
   refresh(): void;
+  /** Says whether signals of changes can come, and reads them again, because a signal may have been lost before. */
+  setHearing(hears: boolean): void;
   /** Calls `listener` each time after one of them has changed. */
   onChange(listener: () => void): void;
   close(): void;
 }
 
-const everyMs = 30_000;
+/** The time from one reading to the next while signals come, and while they cannot. */
+interface Periods {
+  heardMs: number;
+  deafMs: number;
+}
+
+const usualPeriods: Periods = { heardMs: 30_000, deafMs: 1_000 };
 const pauseMs = 50;
 /** The pause after a reading that has failed. Until the next one, mail of an account that is suspended by now still goes out. */
 const retryMs = 500;
 
 export async function closedAccounts(
   { db, log }: Pick<Deps, "db" | "log">,
-  readEveryMs = everyMs,
+  { heardMs, deafMs } = usualPeriods,
 ): Promise<ClosedAccounts> {
   let closures = await read();
   let suspended = suspendedIn(closures);
   let moving = movingIn(closures);
   const listeners: (() => void)[] = [];
   const reading = paced(pauseMs, () => void refreshNow());
-  const timer = setInterval(reading.ask, readEveryMs);
+  let timer = setInterval(reading.ask, deafMs);
   let retry: ReturnType<typeof setTimeout> | undefined;
   let reads = 0;
   let isClosed = false;
@@ -70,6 +79,12 @@ export async function closedAccounts(
     moving: () => moving,
     movedTo: (accountId) => closures.get(accountId)?.movedTo ?? undefined,
     refresh: reading.ask,
+    setHearing(hears) {
+      clearInterval(timer);
+      if (isClosed) return;
+      timer = setInterval(reading.ask, hears ? heardMs : deafMs);
+      reading.ask();
+    },
     onChange: (listener) => void listeners.push(listener),
     close() {
       isClosed = true;
