@@ -33,32 +33,37 @@ function labelling(chance: Chance): object {
   return { is_read: true, add_labels: [added], remove_labels: [removed] };
 }
 
-/** Returns the number of unread threads, or undefined if it is not known. */
-export async function workOn(
+/** Works on some unread threads, one after the other. */
+export async function workOn(world: World, inbox: LedgerInbox, limit: number, done?: () => object): Promise<void> {
+  for (const thread of await unreadThreads(world, inbox, limit)) await workOnThread(world, inbox, thread, done);
+}
+
+export async function unreadThreads(world: World, inbox: LedgerInbox, limit: number): Promise<Thread[]> {
+  const path = `/inboxes/${inbox.id}/threads?is_read=false&limit=${limit}`;
+  const { status, body } = await ask(world, inbox.account, "GET", path);
+  if (status !== 200) throw new Error(`${path} was answered ${status}`);
+  return body.data as Thread[];
+}
+
+export async function workOnThread(
   world: World,
   inbox: LedgerInbox,
-  limit: number,
+  thread: Thread,
   done: () => object = () => ({ is_read: true }),
-): Promise<number | undefined> {
+): Promise<void> {
   const { ledger } = world;
-  const listed = await ask(world, inbox.account, "GET", `/inboxes/${inbox.id}/threads?is_read=false&limit=${limit}`);
-  if (listed.status !== 200) return undefined;
-  const threads = listed.body.data as Thread[];
-  for (const thread of threads) {
-    if (thread.inboxId !== inbox.id)
-      ledger.violation("I6", `${inbox.address} lists thread ${thread.id} of another inbox`);
-    const messages = await readThread(world, inbox, thread.id);
-    const last = messages.findLast(({ direction }) => direction === "inbound");
-    if (last === undefined) continue;
-    const body = { ...done(), up_to_message_id: last.id };
-    const marked = await ask(world, inbox.account, "PATCH", `/threads/${thread.id}`, { body });
-    if (marked.status === 200)
-      ledger.count(marked.body.reason === "newer_inbound" ? "agent: newer mail came" : "agent: marked");
-    // The mail of some inboxes is removed meanwhile.
-    else if (marked.status !== 503 && !(ledger.passing.some(({ id }) => id === inbox.id) && marked.status === 404))
-      ledger.violation("api", `marking ${thread.id} was answered ${marked.status}`);
-  }
-  return threads.length;
+  if (thread.inboxId !== inbox.id)
+    ledger.violation("I6", `${inbox.address} lists thread ${thread.id} of another inbox`);
+  const messages = await readThread(world, inbox, thread.id);
+  const last = messages.findLast(({ direction }) => direction === "inbound");
+  if (last === undefined) return;
+  const body = { ...done(), up_to_message_id: last.id };
+  const marked = await ask(world, inbox.account, "PATCH", `/threads/${thread.id}`, { body });
+  if (marked.status === 200)
+    ledger.count(marked.body.reason === "newer_inbound" ? "agent: newer mail came" : "agent: marked");
+  // The mail of some inboxes is removed meanwhile.
+  else if (marked.status !== 503 && !(ledger.passing.some(({ id }) => id === inbox.id) && marked.status === 404))
+    ledger.violation("api", `marking ${thread.id} was answered ${marked.status}`);
 }
 
 export async function readThread(world: World, inbox: LedgerInbox, threadId: string): Promise<Message[]> {

@@ -1,4 +1,4 @@
-import { workOn } from "./agents.ts";
+import { unreadThreads, workOnThread } from "./agents.ts";
 import { isWanted, type LedgerAccount, type LedgerEndpoint, type LedgerInbox } from "./ledger.ts";
 import { ask, type World } from "./world.ts";
 
@@ -146,8 +146,9 @@ async function readAll(world: World): Promise<void> {
 
 async function readInbox(world: World, inbox: LedgerInbox): Promise<void> {
   for (let rounds = 0; rounds < 2000; rounds += 1) {
-    const unread = await workOn(world, inbox, 50).catch(() => undefined);
-    if (unread === 0) break;
+    const unread = await unreadThreads(world, inbox, 50).catch(() => undefined);
+    if (unread?.length === 0) break;
     if (unread === undefined) await Bun.sleep(200);
+    else await Promise.all(unread.map((thread) => workOnThread(world, inbox, thread).catch(() => undefined)));
   }
 }
