@@ -1,5 +1,13 @@
 import type { Chance } from "../../tests/support/chance.ts";
-import { closureAt, digestOf, type LedgerInbox, type LedgerMail, mayBeClosed, type RecipientState } from "./ledger.ts";
+import {
+  between,
+  closureAt,
+  digestOf,
+  type LedgerInbox,
+  type LedgerMail,
+  mayBeClosed,
+  type RecipientState,
+} from "./ledger.ts";
 import { inSession, stuffed } from "./smtp-client.ts";
 import type { World } from "./world.ts";
 
@@ -84,9 +92,11 @@ export function isDone({ acknowledged, answers }: RecipientState): boolean {
 export function checkClosure({ ledger }: World, address: string, reply: string, askedMs: number): void {
   const account = ledger.inboxes.get(address)?.account;
   if (account === undefined) return;
-  const isClosed = closureAt(ledger, account, askedMs)?.scope === "all";
+  const answeredMs = Date.now();
+  const isClosed = closureAt(ledger, account, askedMs, answeredMs)?.scope === "all";
+  const answered = `was answered ${reply}, ${between(askedMs, answeredMs)}`;
   if (isClosed && reply.startsWith("2"))
-    ledger.violation("P2.4", `RCPT of ${address}, whose account is suspended, was answered ${reply}`);
+    ledger.violation("P2.4", `RCPT of ${address}, whose account is suspended, ${answered}`);
   if (reply.startsWith("450 4.2.1") && !mayBeClosed(ledger, account, askedMs))
     ledger.violation("P2.4", `RCPT of ${address}, whose account is open, was answered ${reply}`);
 }

@@ -407,9 +407,21 @@ export function heardByMs(disturbances: readonly Disturbance[], answeredMs: numb
   return Math.max(answeredMs + 1_000, ...ends);
 }
 
-/** The suspension that is in force in all processes at this instant. */
-export function closureAt(ledger: Ledger, account: LedgerAccount, atMs: number): LedgerClosure | undefined {
-  return ledger.closures.find((each) => each.account === account && each.inForceMs <= atMs && atMs < each.liftAskedMs);
+/** The suspension that is in force in all processes from one instant to the other; one that ends meanwhile may be over for the answer. */
+export function closureAt(
+  ledger: Ledger,
+  account: LedgerAccount,
+  fromMs: number,
+  untilMs = fromMs,
+): LedgerClosure | undefined {
+  return ledger.closures.find(
+    (each) => each.account === account && each.inForceMs <= fromMs && untilMs < each.liftAskedMs,
+  );
+}
+
+/** Names the time of a request in a finding. */
+export function between(fromMs: number, untilMs: number): string {
+  return `from ${new Date(fromMs).toISOString()} to ${new Date(untilMs).toISOString()}`;
 }
 
 /** Whether a process may know of a suspension of this account, or may not know yet that it is over. */

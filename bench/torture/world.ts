@@ -1,6 +1,6 @@
 import type { Chance } from "../../tests/support/chance.ts";
 import type { Fleet, Running } from "./fleet.ts";
-import { closureAt, heardByMs, type Ledger, type LedgerAccount, mayBeClosed } from "./ledger.ts";
+import { between, closureAt, heardByMs, type Ledger, type LedgerAccount, mayBeClosed } from "./ledger.ts";
 
 /** The shared parts of the drivers. */
 export interface World {
@@ -84,10 +84,12 @@ function checkClosure(ledger: Ledger, account: LedgerAccount, about: string, ans
       ledger.violation("P2.4", `${about} of ${account.name}, which is open, was answered ${answer.status}`);
     return;
   }
-  const closure = closureAt(ledger, account, sentMs);
+  const answeredMs = Date.now();
+  const closure = closureAt(ledger, account, sentMs, answeredMs);
   const isRefused = closure?.scope === "all" || about.endsWith("/send");
+  const answered = `was answered ${answer.status} while it was suspended`;
   if (closure !== undefined && isRefused && answer.status < 300)
-    ledger.violation("P2.4", `${about} of ${account.name} was answered ${answer.status} while it was suspended`);
+    ledger.violation("P2.4", `${about} of ${account.name} ${answered}, ${between(sentMs, answeredMs)}`);
 }
 
 /** One request to a process, by any key. */
