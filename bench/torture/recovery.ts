@@ -13,13 +13,15 @@ export async function recoverDead(
   const dead = world.ledger.endpoints.filter(({ isDead }) => isDead);
   // A last attempt from the outage is given up a moment later; a redelivery before that does nothing.
   await untilNothingIsDue(world, dead, Date.now() + settleMs);
-  for (const endpoint of dead) {
-    for (const { event_id, attempts } of await deliveriesOf(world, endpoint, "failed"))
-      endpoint.recovered.set(event_id, attempts);
-    // A second request must not deliver it twice.
-    await Promise.all([recover(world, endpoint), recover(world, endpoint)]);
-  }
+  await Promise.all(dead.map((endpoint) => recoverAll(world, endpoint)));
   await untilNothingIsDue(world, dead, Date.now() + settleMs);
+}
+
+async function recoverAll(world: World, endpoint: LedgerEndpoint): Promise<void> {
+  for (const { event_id, attempts } of await deliveriesOf(world, endpoint, "failed"))
+    endpoint.recovered.set(event_id, attempts);
+  // A second request must not deliver it twice.
+  await Promise.all([recover(world, endpoint), recover(world, endpoint)]);
 }
 
 /** Recovers page by page. An endpoint that never answered gets one event first, and the others after its answer. */
