@@ -48,6 +48,7 @@ export async function closedAccounts(
   let timer = setInterval(reading.ask, deafMs);
   let retry: ReturnType<typeof setTimeout> | undefined;
   let reads = 0;
+  let isFailing = false;
   let isClosed = false;
 
   async function read(): Promise<Map<string, ClosedAccount>> {
@@ -63,12 +64,14 @@ export async function closedAccounts(
       // A later read may have ended earlier.
       if (number < reads) return;
       const hasChanged = !Bun.deepEquals(closures, found);
+      isFailing = false;
       closures = found;
       suspended = suspendedIn(found);
       moving = movingIn(found);
       if (hasChanged) for (const listener of listeners) listener();
     } catch (err) {
-      log.warn({ err }, "the suspended accounts were not read: trying again soon");
+      if (!isFailing) log.warn({ err }, "the suspended accounts were not read: trying again until they are");
+      isFailing = true;
       if (!isClosed) retry = setTimeout(reading.ask, retryMs);
     }
   }
