@@ -55,8 +55,8 @@ interface Forgetting {
 }
 
 /**
- * Listens for signals of other processes, and drops the changed keys, accounts, addresses, domains and rules from memory. While the connection for
- * signals is lost, no key is remembered, and suspended accounts are read every second.
+ * Listens for signals of other processes, and drops the changed keys, accounts, addresses, domains and rules from memory. While the
+ * connection for signals is lost, no key is remembered, and suspended accounts are read every second.
  */
 export function hearForgetSignals(
   db: Database,
