@@ -28,7 +28,8 @@ describe.skipIf(!enginesHere().includes("postgres"))("an inbox whose row is lock
     const late: Promise<string>[] = [];
     const took: number[] = [];
     const senders = others.map(async (inbox, sender) => {
-      for (let number = 0; !isOver; number += 1) {
+      // The inbox is locked until all have ended, so a slow machine can go on for a percentile that says something.
+      for (let number = 0; !isOver || number <= 25; number += 1) {
         const { result: reply, fairMs } = await fairly(() => mailTo(world, inbox, `${sender}.${number}`));
         expect(reply).toStartWith("250");
         took.push(fairMs);
