@@ -68,6 +68,26 @@ describeInBrowser("The screen of rules", () => {
     expect((await policy(`/v1/inboxes/${ada.id}/policy`)).inherited).toBe("account");
     expect(faults.filter((fault) => !/40[01]/.test(fault))).toEqual([]);
   });
+
+  test("keeps what is chosen while the saved policy is loaded", async () => {
+    const { page } = await signedIn(setup, "rules");
+    const sent = page.getByLabel("Mail is sent");
+    await sent.selectOption("closed");
+    const { promise: isChosen, resolve: chosen } = Promise.withResolvers<void>();
+    await page.route("**/v1/account", async (route) => {
+      if (route.request().method() === "GET") await isChosen;
+      await route.continue();
+    });
+    await page.getByRole("button", { name: "Save" }).click();
+    await page.getByText("The policy is saved").waitFor();
+    await sent.selectOption("approve_all");
+    const loaded = page.waitForResponse((answer) => answer.url().endsWith("/v1/account") && answer.ok());
+    chosen();
+    await (await loaded).finished();
+    await page.getByRole("button", { name: "Save" }).click();
+    await untilSo(async () => (await setup.world.api("/v1/account")).body.sendPolicy === "approve_all", 5_000);
+    expect(await sent.inputValue()).toBe("approve_all");
+  });
 });
 
 interface Listed {

@@ -1,4 +1,4 @@
-import { useId, useState } from "preact/hooks";
+import { useEffect, useId, useState } from "preact/hooks";
 import { errorText, inboxd, type Schemas } from "../api.ts";
 import { notify } from "../frame/notice.tsx";
 import { useBusy } from "../parts/busy.ts";
@@ -100,14 +100,16 @@ export function PolicySection({ inboxId }: { inboxId: string | undefined }) {
         What happens to mail that no rule decides. {shown?.inherited && inheritedTexts[shown.inherited]}
       </p>
       <LoadState of={policy} />
-      {/* A new form for each loaded policy, so that it shows what is stored. */}
-      {shown && <PolicyForm key={JSON.stringify(shown)} inboxId={inboxId} shown={shown} work={work} />}
+      {shown && <PolicyForm inboxId={inboxId} shown={shown} work={work} />}
       <p class="field-fault" role="alert">
         {fault}
       </p>
     </section>
   );
 }
+
+/** What a person chose and is not stored yet. */
+type Changed = Partial<Inbound & { sendPolicy: SendPolicy }>;
 
 interface PolicyFormProps {
   inboxId: string | undefined;
@@ -118,19 +120,26 @@ interface PolicyFormProps {
 
 function PolicyForm({ inboxId, shown, work }: PolicyFormProps) {
   const { isBusy, unlessBusy } = useBusy();
-  const [changed, setChanged] = useState<Partial<Inbound>>({});
-  const [sendPolicy, setSendPolicy] = useState(shown.sendPolicy);
-  const inbound = { ...shown.inbound, ...changed };
-  const change = (next: Partial<Inbound>) => setChanged({ ...changed, ...next });
+  const [changed, setChanged] = useState<Changed>({});
+  const { sendPolicy, ...inbound } = { sendPolicy: shown.sendPolicy, ...shown.inbound, ...changed };
+  const change = (next: Changed) => setChanged((last) => ({ ...last, ...next }));
+  // Once a policy is loaded, a choice that it holds is no change any more. Choices made meanwhile stay.
+  useEffect(() => setChanged((last) => changesOf(last, shown)), [shown]);
 
   async function save() {
-    if (JSON.stringify(inbound) !== JSON.stringify(shown.inbound)) {
+    const { sendPolicy: chosen, ...changedInbound } = changed;
+    if (Object.keys(changedInbound).length > 0) {
       if (inboxId === undefined) await inboxd.policies.change({ inbound });
       else await inboxd.policies.changeOfInbox(inboxId, { inbound });
     }
-    if (sendPolicy === undefined || sendPolicy === shown.sendPolicy) return;
-    if (inboxId === undefined) await inboxd.account.change({ sendPolicy });
-    else await inboxd.inboxes.change(inboxId, { sendPolicy });
+    if (chosen === undefined) return;
+    if (inboxId === undefined) await inboxd.account.change({ sendPolicy: chosen });
+    else await inboxd.inboxes.change(inboxId, { sendPolicy: chosen });
+  }
+
+  async function inherit(id: string) {
+    await inboxd.policies.deleteOfInbox(id);
+    setChanged({});
   }
 
   return (
@@ -155,7 +164,7 @@ function PolicyForm({ inboxId, shown, work }: PolicyFormProps) {
       <ChoiceField {...inboundChoices.spam} value={inbound.spam} onChoose={(spam) => change({ spam })} />
       <ChoiceField {...inboundChoices.blocked} value={inbound.blocked} onChoose={(blocked) => change({ blocked })} />
       {sendPolicy !== undefined && (
-        <ChoiceField {...sending} value={sendPolicy} onChoose={(word) => setSendPolicy(word)} />
+        <ChoiceField {...sending} value={sendPolicy} onChoose={(sendPolicy) => change({ sendPolicy })} />
       )}
       <div class="actions">
         <button type="submit" disabled={isBusy}>
@@ -166,9 +175,7 @@ function PolicyForm({ inboxId, shown, work }: PolicyFormProps) {
             type="button"
             class="quiet"
             disabled={isBusy}
-            onClick={() =>
-              void unlessBusy(() => work(() => inboxd.policies.deleteOfInbox(inboxId), "The policy is inherited"))
-            }
+            onClick={() => void unlessBusy(() => work(() => inherit(inboxId), "The policy is inherited"))}
           >
             Use the policy of the account
           </button>
@@ -176,6 +183,11 @@ function PolicyForm({ inboxId, shown, work }: PolicyFormProps) {
       </div>
     </form>
   );
+}
+
+function changesOf(changed: Changed, { inbound, sendPolicy }: Shown): Changed {
+  const stored: Record<string, string | undefined> = { ...inbound, sendPolicy };
+  return Object.fromEntries(Object.entries(changed).filter(([name, word]) => word !== stored[name]));
 }
 
 interface ChoiceFieldProps<Word> extends Choice<Word> {
