@@ -1,5 +1,6 @@
 import { readdirSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 
 /** A profile as `bun --cpu-prof` writes it (the format of Chrome's developer tools). */
 interface CpuProfile {
@@ -27,6 +28,8 @@ export interface Shares {
 
 /** The longest time between two samples of a busy thread; a longer one means that it was idle. */
 const longestMicros = 5_000;
+/** The root of the repository, whose own folder may be named `src` or `bench` too. */
+const root = join(import.meta.dir, "../../");
 const nobody = "runtime, called by nobody";
 const idle = new Set(["(program)", "(idle)", "(root)"]);
 
@@ -98,5 +101,7 @@ function ownerOf(url: string): string {
 /** The path from the package's name, or from the root of the repository. */
 function fileOf(url: string): string {
   if (url === "") return "";
-  return /^.*\/node_modules\/(.+)$/.exec(url)?.[1] ?? /\/((?:src|bench)\/.+)$/.exec(url)?.[1] ?? "other";
+  const path = url.startsWith("file:") ? fileURLToPath(url) : url;
+  const ours = path.startsWith(root) ? path.slice(root.length) : "other";
+  return /^.*\/node_modules\/(.+)$/.exec(path)?.[1] ?? ours;
 }
