@@ -1,6 +1,7 @@
 import { beforeAll, expect, test } from "bun:test";
 import { revokeKey } from "../../src/flows/account/manage-accounts.ts";
 import { startBalancer } from "../support/balancer.ts";
+import { untilSo } from "../support/until.ts";
 import { startWorld, type WorldInbox } from "../support/world.ts";
 import { arrive, consoleOf, describeInBrowser, goTo, send, setUpConsole, signedIn } from "./support.ts";
 
@@ -69,8 +70,10 @@ describeInBrowser("The console", () => {
     await page.getByRole("button", { name: "Mark unread" }).waitFor();
     await page.getByRole("button", { name: "Headers" }).click();
     await page.locator(".headers dd", { hasText: "Second letter" }).waitFor();
-    const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/threads?is_read=true`);
-    expect(body.data.map(({ subject }: { subject: string }) => subject)).toContain("Second letter");
+    await untilSo(async () => {
+      const { body } = await setup.world.api(`/v1/inboxes/${ada.id}/threads?is_read=true`);
+      return body.data.some(({ subject }: { subject: string }) => subject === "Second letter");
+    });
     expect(faults.filter((fault) => !/40[14]/.test(fault))).toEqual([]);
   });
 

@@ -1,5 +1,6 @@
 import { beforeAll, expect, test } from "bun:test";
 import type { Page } from "playwright-core";
+import { untilSo } from "../support/until.ts";
 import type { WorldInbox } from "../support/world.ts";
 import { arrive, describeInBrowser, send, setUpConsole, signedIn } from "./support.ts";
 
@@ -46,6 +47,7 @@ describeInBrowser("A conversation", () => {
 
     await page.getByRole("button", { name: "Mark read" }).click();
     await page.getByRole("button", { name: "Mark unread" }).waitFor();
+    await untilSo(async () => (await setup.world.api(`/v1/threads/${thread}`)).body.isRead === true);
     expect(await open.count()).toBe(2);
     await page.getByRole("button", { name: "Show 6 messages in between" }).click();
     expect(await page.locator(".message").count()).toBe(10);

@@ -42,14 +42,17 @@ const shown = new Map<string, boolean>();
  */
 export async function mark(id: string, isRead: boolean, upTo?: string): Promise<void> {
   const isChange = shown.get(id) !== isRead;
+  underway += 1;
   const answer = await markAs(id, isRead, upTo);
+  underway -= 1;
   if (answer?.reason === "newer_inbound") stays += 1;
-  else if (!isChange || answer === undefined) return;
-  // A mark that takes back an earlier one leaves nothing to undo.
-  else if (done.get(id)?.isRead === !isRead) done.delete(id);
-  else done.set(id, { isRead, upTo });
+  else if (isChange && answer !== undefined) {
+    // A mark that takes back an earlier one leaves nothing to undo.
+    if (done.get(id)?.isRead === !isRead) done.delete(id);
+    else done.set(id, { isRead, upTo });
+  }
   clearTimeout(telling);
-  telling = setTimeout(() => tell(isRead), togetherMs);
+  if (underway === 0) telling = setTimeout(() => tell(isRead), togetherMs);
 }
 
 async function markAs(id: string, isRead: boolean, upTo: string | undefined) {
@@ -73,8 +76,10 @@ async function markAs(id: string, isRead: boolean, upTo: string | undefined) {
 let done = new Map<string, { isRead: boolean; upTo: string | undefined }>();
 /** The threads that stay unread because of newer mail. */
 let stays = 0;
+/** The marks that are not answered yet. The notice waits for them. */
+let underway = 0;
 let telling: ReturnType<typeof setTimeout> | undefined;
-/** Marks that are answered within this time of each other share a notice. */
+/** Marks that begin within this time after the last answer share its notice. */
 const togetherMs = 300;
 
 function tell(isRead: boolean): void {
