@@ -108,7 +108,7 @@ export function PolicySection({ inboxId }: { inboxId: string | undefined }) {
   );
 }
 
-/** What a person chose and is not stored yet. */
+/** The choices that are not stored yet. */
 type Changed = Partial<Inbound & { sendPolicy: SendPolicy }>;
 
 interface PolicyFormProps {
